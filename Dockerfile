@@ -11,7 +11,7 @@ RUN npm ci --omit=dev
 RUN find node_modules -type f \
       \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name CHANGELOG.md \) -delete && \
     rm -rf node_modules/node-*/include node_modules/node-*/share node_modules/effect/src node_modules/effect/ai-docs
-COPY LICENSE openapi.json ./
+COPY LICENSE openapi.json llms.txt llms-full.txt ./
 COPY bin bin
 COPY data data
 COPY src src

@@ -1,74 +1,17 @@
 import { rootCauseMessage } from "../src/domain/rootCause.ts"
 import type { RateLimitDecision } from "../src/services/credits/RateLimiter.ts"
 import type { StoredAccount } from "../src/testing/MemoryStore.ts"
-import type { Reply } from "./customers/Client.ts"
-import { namesBudget } from "./customers/Person.ts"
+import type { CallerKind, ModelAccount, ModelKey, OpenRequest } from "./Account.ts"
+import type { Agenda } from "./customers/Agenda.ts"
+import { namesBudget, type Reply } from "./customers/Client.ts"
 import { deliveriesPerMinute, enter, type Figures, isCharged, limitOf, spend, Window } from "./Model.ts"
-import type { Replica } from "./Replica.ts"
+import type { Replica, Work } from "./Replica.ts"
 import { fullest, maxGained } from "./store/memory.ts"
-import type { BookedEntry, Books } from "./store/Store.ts"
-import type { World } from "./World.ts"
+import type { BookedEntry, Books, Store } from "./store/Store.ts"
 
 /** A promise that was broken. The simulation ends with it. */
 export class Broken extends Error {
   override readonly name = "Broken"
-}
-
-export type CallerKind = Parameters<typeof limitOf>[0]
-
-/** A request that may be charged: it is in flight, or nobody knows its end yet. */
-export interface OpenRequest {
-  readonly id: string
-  readonly account: ModelAccount
-  readonly kind: CallerKind
-  /** The most that it may cost. */
-  readonly credits: number
-  readonly sentAt: number
-  readonly usedBefore: number
-  readonly balanceBefore: number
-  readonly version: number
-  /** True where the store has lost moments since it was sent. */
-  hasCrossedLoss: boolean
-  /** True where it was answered 500: then the log must not have it. */
-  mustBeFree: boolean
-  /** The rows of it that were seen: they were charged before that (R46). */
-  least: number
-  /** True where another request of its account was open at the same time. */
-  hasCompany: boolean
-}
-
-/** A key as the model has it. */
-interface ModelKey {
-  readonly accountId: string
-  revokedAt: number | undefined
-  /** True while nobody outside knows if it is revoked. */
-  isUnsure?: boolean
-}
-
-/** An account as the model has it. */
-export interface ModelAccount {
-  readonly id: string
-  readonly name: string
-  figures: Figures
-  /** Requests whose charge is not known yet, by id. */
-  open: Map<string, OpenRequest>
-  /** Counts what changed the figures beside searches, so that headers of requests meanwhile are not judged by them. */
-  version: number
-  /** True since searches overlapped at the edge of the quota: then the order decides which of them took from packs. */
-  isBlurred: boolean
-  /** R49: no credential of it is accepted. */
-  isSuspended: boolean
-  /** The last moment at which an operator changed something. */
-  changedAt: number
-  /** True where its plan and its packs are bought at the payment provider. */
-  isBuyer: boolean
-  /** True while its books may follow what the payment provider says. */
-  isMoving: boolean
-  movedAt: number
-  /** Credits that were spent from packs which were bought. */
-  fromPacks: number
-  /** Credits of which nobody outside knows in which of two periods they were taken. */
-  straddling: number
 }
 
 /** The time after which a request has left nothing open: a lease, the sweep after it, and the longest request. */
@@ -121,6 +64,14 @@ class EntrySums {
   }
 }
 
+/** The part of the world that the audit reads. */
+interface Audited {
+  readonly agenda: Agenda
+  readonly store: Store
+  readonly slots: ReadonlyArray<{ readonly name: string; readonly replica: Replica | undefined }>
+  readonly wake: (work: Work, forMs: number) => void
+}
+
 /** Compares what clients get, and what the store has, with the model. */
 export class Auditor {
   readonly accounts = new Map<string, ModelAccount>()
@@ -133,7 +84,7 @@ export class Auditor {
   readonly checks = new Map<string, number>()
   private readonly decisions = new Map<string, RateLimitDecision>()
   private readonly windows = new Map<string, Window>()
-  private world: World | undefined
+  private world: Audited | undefined
   private readonly open = new Set<OpenRequest>()
   /** Requests with a settlement of which their replica does not know if it was made. */
   private readonly unknown = new Set<string>()
@@ -143,7 +94,7 @@ export class Auditor {
   private readonly entries = new EntrySums()
 
   /** The world is made after its auditor, who watches it being made. */
-  attach(world: World): void {
+  attach(world: Audited): void {
     this.world = world
   }
 

@@ -5,10 +5,15 @@ import {
   type WebhookPost,
   WebhookUnreachable
 } from "../src/services/webhooks/WebhookClient.ts"
-import type { Auditor, ModelAccount } from "./Auditor.ts"
-import type { Person } from "./customers/Person.ts"
+import type { ModelAccount } from "./Account.ts"
+import type { Auditor } from "./Auditor.ts"
+import type { Agenda } from "./customers/Agenda.ts"
+import type { Call, Ended } from "./customers/Client.ts"
 import { eventWaitsMs, failingMs } from "./Model.ts"
-import type { World } from "./World.ts"
+import type { Work } from "./Replica.ts"
+import type { Chance } from "./world/Chance.ts"
+import type { Link } from "./world/Network.ts"
+import type { Trace } from "./world/Trace.ts"
 
 /** The behaviour of a customer's server for a while. */
 type Mood = "well" | "failing" | "busy" | "away" | "silent" | "gone"
@@ -46,16 +51,35 @@ const busyForMs = hourMs
 /** An attempt that was taken before a suspension has begun by then. */
 const underWayMs = 60_000
 
+/** The part of the world that events travel through. */
+interface Surroundings {
+  readonly agenda: Agenda
+  readonly trace: Trace
+  readonly internet: Link
+  readonly epoch: number
+  readonly brokenUntil: number
+  readonly isCalm: boolean
+  readonly wake: (work: Work, forMs: number) => void
+}
+
+/** A customer as the owner of an endpoint. */
+interface Owner {
+  readonly name: string
+  readonly account: ModelAccount
+  readonly chance: Chance
+  readonly call: (call: Call) => Effect.Effect<Ended | undefined>
+}
+
 /** The servers of customers, and the events that must come to them. */
 export class Events {
   private readonly hooks = new Map<string, Hook>()
   private readonly expected = new Map<string, Expected>()
   /** Ids of events, by what the events tell. The same event has the same id in every attempt. */
   private readonly ids = new Map<string, string>()
-  private readonly world: World
+  private readonly world: Surroundings
   private readonly auditor: Auditor
 
-  constructor(world: World, auditor: Auditor) {
+  constructor(world: Surroundings, auditor: Auditor) {
     this.world = world
     this.auditor = auditor
   }
@@ -125,17 +149,17 @@ export class Events {
   }
 
   /** Something has happened to a customer, who hears of it where there is a webhook. */
-  happened(me: Person, name: string): void {
+  happened(me: Owner, name: string): void {
     const hook = this.hooks.get(urlOf(me))
     if (hook !== undefined && this.isUsable(me, hook)) this.expect(hook, name)
   }
 
-  private isUsable(me: Person, hook: Hook): boolean {
+  private isUsable(me: Owner, hook: Hook): boolean {
     return !hook.isOver && hook.account === me.account && hook.epoch === this.world.epoch
   }
 
   /** A customer makes use of webhooks: makes one, tests it, and has a server that does not always work. */
-  act(me: Person): Effect.Effect<void> {
+  act(me: Owner): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { agenda } = this.world
       const hook = this.hooks.get(urlOf(me))
@@ -156,18 +180,18 @@ export class Events {
   }
 
   /** The customer's account goes, and its events with it; without an answer nobody knows if it went. */
-  leave(me: Person): void {
+  leave(me: Owner): void {
     const hook = this.hooks.get(urlOf(me))
     if (hook !== undefined) hook.isOver = true
   }
 
   /** R53: deliveries of a suspended account are dropped, also those of requests that were under way. */
-  suspended(me: Person): void {
+  suspended(me: Owner): void {
     const hook = this.hooks.get(urlOf(me))
     for (const [name, expected] of this.expected) if (expected.hook === hook) this.expected.delete(name)
   }
 
-  private make(me: Person) {
+  private make(me: Owner) {
     return Effect.gen({ self: this }, function* () {
       const url = urlOf(me)
       const old = this.hooks.get(url)
@@ -205,7 +229,7 @@ export class Events {
 
 const unreachable = Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" }))
 
-const urlOf = ({ name }: Person): string => `https://hooks.test/${name}`
+const urlOf = ({ name }: Owner): string => `https://hooks.test/${name}`
 
 /** The type of an event, and the key or the test that it is about. */
 const nameOf = ({ body, id }: WebhookPost): string => {

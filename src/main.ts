@@ -5,7 +5,8 @@ import { Effect, Layer } from "effect"
 import * as Logging from "./process/Logging.ts"
 import { codeOf, complain } from "./process/lifecycle/exit.ts"
 import * as Misspellings from "./process/Misspellings.ts"
-import { isWorker, workersOf } from "./process/workers/Own.ts"
+import { makeMissing } from "./process/store/EmbeddedStore.ts"
+import { isWorker, workersOf } from "./process/workers/WorkerRole.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
 // V8 would allocate objects of types that often survive directly in old space. Dead objects there keep everything they
@@ -19,7 +20,10 @@ Effect.gen(function* () {
     const { supervise } = yield* Effect.promise(() => import("./process/workers/Supervisor.ts"))
     return yield* supervise(workers)
   }
-  const { layer } = yield* Effect.promise(() => import("./process/Server.ts"))
+  // A first start makes the store while this process compiles its code.
+  const [{ layer }] = yield* Effect.all([Effect.promise(() => import("./process/Server.ts")), makeMissing], {
+    concurrency: "unbounded"
+  })
   return yield* Layer.launch(layer)
 }).pipe(
   Effect.provide(

@@ -1,4 +1,5 @@
 import { Effect, type Fiber } from "effect"
+import type { CallerKind, OpenRequest } from "../Account.ts"
 import type { Incoming, Replica } from "../Replica.ts"
 import type { Link } from "../world/Network.ts"
 import type { Agenda } from "./Agenda.ts"
@@ -81,3 +82,30 @@ export const send = (incoming: Incoming, { agenda, leavesAfterMs, link, replica 
       })
     })
   })
+
+/** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
+export const namesBudget = ({ status, text }: Reply): boolean =>
+  status === 402 && text.includes("this API key's budget")
+
+export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)
+
+/** A request that has ended, where it reached a replica. */
+export interface Ended {
+  readonly request: OpenRequest
+  readonly outcome: Exclude<Outcome, { readonly _tag: "unsent" }>
+}
+
+export interface Call {
+  readonly method: Incoming["method"]
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly as?: CallerKind
+  /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
+  readonly key?: string
+  /** The address that it comes from, if not from the person's own address. */
+  readonly address?: string
+  /** The most that it may cost. */
+  readonly credits?: number
+  readonly leavesAfterMs?: number | undefined
+}

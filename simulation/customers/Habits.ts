@@ -1,10 +1,10 @@
 import { Effect } from "effect"
-import type { CallerKind } from "../Auditor.ts"
+import type { CallerKind } from "../Account.ts"
 import { isCharged } from "../Model.ts"
 import { quiet } from "../store/Store.ts"
 import { firstUrl } from "../world/Upstreams.ts"
-import type { Reply } from "./Client.ts"
-import { credits, type Ended, type Person } from "./Person.ts"
+import { credits, type Ended, type Reply } from "./Client.ts"
+import type { Person } from "./Person.ts"
 
 const words = ["css grid", "rust async", "tea", "maps", "weather in oslo", "sql window"]
 const geos = ["us", "de", "fr"]

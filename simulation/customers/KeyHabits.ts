@@ -1,24 +1,10 @@
 import { Effect } from "effect"
-import type { OpenRequest } from "../Auditor.ts"
-import { type Budget, budgetStart } from "../Model.ts"
-import type { Reply } from "./Client.ts"
+import type { OpenRequest } from "../Account.ts"
+import { budgetStart } from "../Model.ts"
+import type { BoundedKey } from "./BoundedKey.ts"
+import { credits, namesBudget, type Reply } from "./Client.ts"
 import { ask, judgeResult, pathOf, search } from "./Habits.ts"
-import { credits, namesBudget, type Person } from "./Person.ts"
-
-/** A key with bounds, as the one who handed it out knows it (R50). */
-export interface BoundedKey {
-  readonly accountId: string
-  readonly epoch: number
-  readonly budget: Budget
-  readonly target: ReturnType<typeof ask>["target"]
-  readonly expiresAt: number
-  /** Credits spent in each period: those that were seen, and those that may have been. */
-  readonly spent: Map<number, { least: number; most: number }>
-  id: string
-  secret: string
-  /** The secret before a rotation, and the end of its grace (R51). */
-  old: { readonly secret: string; readonly until: number } | undefined
-}
+import type { Person } from "./Person.ts"
 
 /** A bound is not judged so near to its moment. */
 const tolerance = 10_000

@@ -2,37 +2,17 @@ import { Effect, Redacted } from "effect"
 import { Accounts } from "../../src/services/accounts/Accounts.ts"
 import { KeyStore } from "../../src/services/keys/KeyStore.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
-import type { Auditor, CallerKind, ModelAccount, OpenRequest } from "../Auditor.ts"
+import type { CallerKind, ModelAccount } from "../Account.ts"
+import type { Auditor } from "../Auditor.ts"
 import { type Figures, newFigures } from "../Model.ts"
-import { demoOrigin, type Incoming, marketplaceSecret, origin } from "../Replica.ts"
+import { demoOrigin, marketplaceSecret, origin } from "../Replica.ts"
 import { quiet, uuidOf } from "../store/Store.ts"
 import type { World } from "../World.ts"
 import type { Chance } from "../world/Chance.ts"
-import { type Outcome, type Reply, send } from "./Client.ts"
-import type { BoundedKey } from "./KeyHabits.ts"
+import type { BoundedKey } from "./BoundedKey.ts"
+import { type Call, type Ended, send } from "./Client.ts"
 
 export type Kind = "custom" | "trial" | "buyer" | "marketplace" | "demo"
-
-/** A request that has ended, where it reached a replica. */
-export interface Ended {
-  readonly request: OpenRequest
-  readonly outcome: Exclude<Outcome, { readonly _tag: "unsent" }>
-}
-
-interface Call {
-  readonly method: Incoming["method"]
-  readonly path: string
-  readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
-  readonly as?: CallerKind
-  /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
-  readonly key?: string
-  /** The address that it comes from, if not from the person's own address. */
-  readonly address?: string
-  /** The most that it may cost. */
-  readonly credits?: number
-  readonly leavesAfterMs?: number | undefined
-}
 
 /** The terms that an operator and a customer have agreed; the others have those of their plan. */
 const termsOf = (kind: Kind, chance: Chance): Pick<Figures, "plan" | "quota" | "concurrency" | "anchor"> => {
@@ -207,9 +187,3 @@ export class Person {
     }
   }
 }
-
-/** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
-export const namesBudget = ({ status, text }: Reply): boolean =>
-  status === 402 && text.includes("this API key's budget")
-
-export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)

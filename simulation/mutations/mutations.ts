@@ -3,22 +3,13 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Options } from "../World.ts"
+import type { Mutation } from "./Mutation.ts"
 import { sqlMutations } from "./sqlMutations.ts"
 
 type StoreName = NonNullable<Options["store"]>
 
 const root = join(import.meta.dirname, "../..")
 
-/** A mistake that an engineer could make: one text of the sources, and what it becomes. */
-export interface Mutation {
-  readonly name: string
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
-
-const refunds = "src/testing/BillingBooksMemory.ts"
-const ledger = "src/testing/LedgerMemory.ts"
 const limiter = "src/layers/memory/RateLimiterMemory.ts"
 
 export const mutations: ReadonlyArray<Mutation> = [
@@ -37,7 +28,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     from: "request.geo, request.locale,",
     to: "request.geo,"
   },
-  { name: "a give-back that is lost", file: ledger, from: "  stored.allowance.used -= toQuota\n", to: "" },
   {
     name: "what comes back fills the quota first",
     file: "src/domain/accounts/Account.ts",
@@ -56,16 +46,9 @@ export const mutations: ReadonlyArray<Mutation> = [
     from: "end: renewal(start, count + 1)",
     to: "end: renewal(DateTime.makeUnsafe(renewal(start, count)), 1)"
   },
-  { name: "holds that never end", file: ledger, from: "expiresAt <= now)", to: "expiresAt <= 0)" },
-  {
-    name: "an answer that is not kept under its key",
-    file: ledger,
-    from: "  if (charge > 0 && use?.holdId === hold.id) use.answer = answer?.text\n",
-    to: ""
-  },
   {
     name: "failed searches are free",
-    file: "src/services/search/Dispatch.ts",
+    file: "src/services/search/DispatchedSearch.ts",
     from: 'credits: principal._tag === "demo" ? 0 : 1',
     to: 'credits: principal._tag === "demo" || Result.isFailure(answer) ? 0 : 1'
   },
@@ -74,12 +57,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     file: "src/services/search/Batches.ts",
     from: "const settlement = hold.settlePart(row.entry)",
     to: "const settlement = Effect.asVoid(Effect.forkDetach(hold.settlePart(row.entry)))"
-  },
-  {
-    name: "a revoked key that works",
-    file: "src/testing/KeyStoreMemory.ts",
-    from: "revokedAt === undefined || revokedAt > now\n",
-    to: "revokedAt === undefined || revokedAt > 0 * now\n"
   },
   {
     name: "a suspended account that works",
@@ -94,24 +71,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: "String(before.used + creditsUsed)"
   },
   {
-    name: "a trial for each account of an address",
-    file: "src/testing/MemoryStore.ts",
-    from: "`trial:${mailboxOf(account.email)}`",
-    to: "`trial:${account.id}`"
-  },
-  {
-    name: "a refund taken twice",
-    file: refunds,
-    from: "  booked.order = { ...booked.order, takenBack: due }\n",
-    to: ""
-  },
-  {
-    name: "an order granted with each reading",
-    file: refunds,
-    from: "if (granted > 0 && (before?.granted ?? 0) === 0)",
-    to: "if (granted > 0)"
-  },
-  {
     name: "a refund rounded in the customer's favour",
     file: "src/domain/billing/Purchase.ts",
     from: "Math.ceil((credits * refundedCents) / netCents)",
@@ -124,12 +83,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: "difference"
   },
   {
-    name: "owed credits that are forgotten",
-    file: "src/testing/credits.ts",
-    from: "const settled = Math.min(stored.owed, credits)",
-    to: "const settled = Math.min(stored.owed, 0)"
-  },
-  {
     name: "a sweep that does not ask for refunds",
     file: "src/services/billing/Reconciler.ts",
     from: "alsoTakenBack ? yield* provider.refundedSince(since) : []",
@@ -140,36 +93,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     file: "src/services/billing/Reconciler.ts",
     from: "alsoTakenBack ? [...made, ...(yield* newlyVoid(deps))] : made",
     to: "alsoTakenBack ? made : made"
-  },
-  {
-    name: "a budget that does not count",
-    file: ledger,
-    from: "  if (spending !== undefined) spending.credits += credits\n",
-    to: ""
-  },
-  {
-    name: "a budget that counts what comes back",
-    file: ledger,
-    from: "stored.spending.credits -= toQuota + toBalance",
-    to: "stored.spending.credits -= 0"
-  },
-  {
-    name: "an expired key that works",
-    file: "src/testing/KeyStoreMemory.ts",
-    from: "expiresAt !== undefined && expiresAt <= now) return",
-    to: "expiresAt !== undefined && expiresAt <= 0) return"
-  },
-  {
-    name: "a rotation that leaves the bounds behind",
-    file: "src/testing/KeyStoreMemory.ts",
-    from: "const { accountId: owner, label, mode, originId } = key",
-    to: "const { accountId: owner, label, mode } = key\n  const originId = undefined"
-  },
-  {
-    name: "a failed delivery that is not repeated",
-    file: "src/testing/EventBooksMemory.ts",
-    from: 'mayFollow ? "pending" : "failed"',
-    to: 'mayFollow ? "failed" : "failed"'
   },
   {
     name: "an event with a new id",

@@ -1,10 +1,11 @@
-import type { Mutation } from "./mutations.ts"
+import type { Mutation } from "./Mutation.ts"
 
-const functions = "src/layers/sql/schema/functions"
+const sql = "src/layers/sql"
+const functions = `${sql}/schema/functions/credits`
 const settle = `${functions}/ledger_settle.sql`
 
 /**
- * Mistakes in the SQL, which are looked for on the embedded database. It has one session, so that no run can find a lock
+ * Mistakes in the SQL layers, which are looked for on the embedded database. It has one session, so that no run can find a lock
  * that is missing: `test/layers/sql/` and `npm run torture` look for those on a server.
  */
 export const sqlMutations: ReadonlyArray<Mutation> = [
@@ -31,5 +32,71 @@ export const sqlMutations: ReadonlyArray<Mutation> = [
     file: settle,
     from: "where ended[t.n] and t.charge > 0",
     to: "where ended[t.n] and t.charge > 1"
+  },
+  {
+    name: "SQL: holds that never end",
+    file: `${functions}/ledger_sweep.sql`,
+    from: "(free_accounts) and expires_at <= moment",
+    to: "(free_accounts) and expires_at <= moment - interval '10 years'"
+  },
+  {
+    name: "SQL: a budget that does not count",
+    file: `${functions}/ledger_reserve.sql`,
+    from: "set spent = s.spent + t.credits",
+    to: "set spent = s.spent + 0 * t.credits"
+  },
+  {
+    name: "SQL: a budget that counts what comes back",
+    file: settle,
+    from: "set spent = s.spent - t.credits",
+    to: "set spent = s.spent - 0 * t.credits"
+  },
+  {
+    name: "SQL: owed credits that are forgotten",
+    file: `${functions}/ledger_credit.sql`,
+    from: "select least(w.owed, credits), w.balance + credits - least(w.owed, credits) into",
+    to: "select 0::bigint, w.balance + credits into"
+  },
+  {
+    name: "SQL: a trial for each account of an address",
+    file: `${functions}/trial_enter.sql`,
+    from: "trial_scope(trial_mailbox(address))",
+    to: "trial_scope(account)"
+  },
+  {
+    name: "SQL: a refund taken twice",
+    file: `${sql}/billing/BillingBooksSql.ts`,
+    from: "set taken_back = ${due}::bigint, changes",
+    to: "set changes"
+  },
+  {
+    name: "SQL: an order granted with each reading",
+    file: `${sql}/billing/BillingBooksSql.ts`,
+    from: "if (granted > 0 && (before?.granted ?? 0n) === 0n) {\n      yield* sql`select ledger_credit(${accountId}, ${granted}::bigint, 'pack', ${order.id}, ${`pack:${order.id}`})`",
+    to: "if (granted > 0) {\n      yield* sql`select ledger_credit(${accountId}, ${granted}::bigint, 'pack', ${order.id}, ${`pack:${order.id}:${reading}`})`"
+  },
+  {
+    name: "SQL: a revoked key that works",
+    file: `${sql}/keys/KeyRows.ts`,
+    from: "revoked_at > ${now}::timestamptz",
+    to: "revoked_at > to_timestamp(0)"
+  },
+  {
+    name: "SQL: an expired key that works",
+    file: `${sql}/keys/PrincipalCache.ts`,
+    from: "[row.expires_at, row.revoked_at].flatMap",
+    to: "[row.revoked_at].flatMap"
+  },
+  {
+    name: "SQL: a rotation that leaves the bounds behind",
+    file: `${sql}/keys/KeyStoreSql.ts`,
+    from: "originId: origin_id }, new Date(now))",
+    to: "originId: null }, new Date(now))"
+  },
+  {
+    name: "SQL: a failed delivery that is not repeated",
+    file: `${sql}/webhooks/EventBooksSql.ts`,
+    from: 'mayFollow ? "pending" : "failed"',
+    to: 'mayFollow ? "failed" : "failed"'
   }
 ]

@@ -4,8 +4,11 @@ interface Kept {
   readonly atStart: number
 }
 
-/** The most that a collection may have gained when nobody has asked for anything in hours. */
-export const maxGained = 64
+/**
+ * The most that a collection may have gained when nobody has asked for anything in hours. A replica makes up to 128
+ * attempts of deliveries at once, and after a fault their timeouts wait for the next round of its loops.
+ */
+export const maxGained = 160
 
 type Collection = Kept["collection"]
 

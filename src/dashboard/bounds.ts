@@ -1,5 +1,5 @@
 import type { Answer } from "./api/routes.ts"
-import { formatDayAndYear, formatNumber, plural } from "./format.ts"
+import { formatDayAndYear, plural } from "./format.ts"
 
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type Budget = NonNullable<Key["budget"]>
@@ -64,21 +64,24 @@ export const changeOf = (before: BoundsText, after: BoundsText) => {
   }
 }
 
-const periodWords: Readonly<Record<Budget["period"], string>> = { day: "today", month: "this month", life: "in total" }
+export const periodWords: Readonly<Record<Budget["period"], string>> = {
+  day: "today",
+  month: "this month",
+  life: "in total"
+}
 
-export const describeBounds = ({ budget, expires_at: expires, networks, targets }: Key): ReadonlyArray<string> => [
+export const describeBounds = ({ expires_at: expires, networks, targets }: Key): ReadonlyArray<string> => [
   ...(expires === null
     ? []
     : [
-        Date.parse(expires) > Date.now() ? `until ${formatDayAndYear(expires)}` : `expired ${formatDayAndYear(expires)}`
+        Date.parse(expires) > Date.now()
+          ? `Expires ${formatDayAndYear(expires)}`
+          : `Expired ${formatDayAndYear(expires)}`
       ]),
-  ...(budget === null
-    ? []
-    : [`${formatNumber(budget.spent)} of ${plural(budget.credits, "credit")} ${periodWords[budget.period]}`]),
   ...(targets === null ? [] : [targets.join(", ")]),
   ...(networks === null
     ? []
-    : [`from ${networks.length > 2 ? plural(networks.length, "network") : networks.join(", ")}`])
+    : [`From ${networks.length > 2 ? plural(networks.length, "network") : networks.join(", ")}`])
 ]
 
 /** True while the key still works; a rotated key works until its grace period ends. */

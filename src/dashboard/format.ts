@@ -1,4 +1,6 @@
-/** Formats numbers and times in the language of the browser. Days are in UTC, times in the local time zone. */
+import { zone } from "./app/preferences.ts"
+
+/** Formats numbers and times in the language of the browser. Days are in UTC, times in the zone that the reader chose. */
 
 const number = new Intl.NumberFormat()
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 })
@@ -18,12 +20,35 @@ const hour = new Intl.DateTimeFormat(undefined, {
 })
 const month = new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" })
 const monthAndYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" })
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
+/** Formats of the reader's time zone, each made once for each zone. */
+const zoned = (options: Intl.DateTimeFormatOptions): ((iso: string) => string) => {
+  const formats = {
+    local: new Intl.DateTimeFormat(undefined, options),
+    utc: new Intl.DateTimeFormat(undefined, { ...options, timeZone: "UTC" })
+  }
+  return (iso) => {
+    const at = Date.parse(iso)
+    return Number.isNaN(at) ? iso : formats[zone.value].format(at)
+  }
+}
+const moment = zoned({ dateStyle: "medium", timeStyle: "medium" })
+const shortMoment = zoned({
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23"
+})
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" })
 
 export const formatNumber = (value: number): string => number.format(value)
 
 export const formatCompact = (value: number): string => compact.format(value)
+
+const ratio = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 })
+
+export const formatRatio = (value: number): string => ratio.format(value)
 
 export const formatPercent = (share: number): string => percent.format(share)
 
@@ -43,7 +68,10 @@ export const formatStretch = (
   return { short: hour.format(at), whole: `${dayAndYear.format(at)}, ${hour.format(at)}` }
 }
 
-export const formatMoment = (iso: string): string => moment.format(new Date(iso))
+export const formatMoment = (iso: string): string => moment(iso)
+
+/** A time without its year, for tables of recent entries. */
+export const formatShortMoment = (iso: string): string => shortMoment(iso)
 
 export const formatDuration = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${number.format(Math.round(ms / 100) / 10)} s`
@@ -61,6 +89,13 @@ export const formatRelative = (iso: string, now: number = Date.now()): string =>
     if (Math.abs(distance) >= ms) return relative.format(Math.round(distance / ms), unit)
   }
   return relative.format(0, "second")
+}
+
+/** The time since `iso`, in its largest unit: `3 days`, `1 minute`. */
+export const formatSpan = (iso: string, now: number = Date.now()): string => {
+  const distance = now - Date.parse(iso)
+  const [unit, ms] = units.find(([, ms]) => distance >= ms) ?? ["minute", 60_000]
+  return plural(Math.max(1, Math.round(distance / ms)), unit)
 }
 
 export const plural = (count: number, one: string, many: string = `${one}s`): string =>

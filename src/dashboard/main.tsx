@@ -1,9 +1,11 @@
 import { render } from "preact"
+import { startPreferences } from "./app/preferences.ts"
 import { place, startRouter } from "./app/router.ts"
 import { pageAt } from "./app/routes.tsx"
 import { loadSession, openPaths, session, startSession } from "./app/session.ts"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
+import { SessionDialog } from "./components/SessionDialog.tsx"
 import { PageHeader } from "./components/ui/PageHeader.tsx"
 import { ErrorState } from "./components/ui/States.tsx"
 
@@ -28,6 +30,7 @@ const App = () => {
       ) : (
         <Page key={path} params={params} />
       )}
+      <SessionDialog />
     </Layout>
   )
 }
@@ -36,6 +39,7 @@ const root = document.getElementById("dashboard")
 if (root !== null) {
   // Removes the logo shown until this script runs.
   root.replaceChildren()
+  startPreferences()
   startRouter()
   startSession()
   render(<App />, root)

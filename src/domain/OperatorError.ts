@@ -1,9 +1,14 @@
-import { Data, Predicate } from "effect"
+import { type Cause, Data, Predicate } from "effect"
 
 const mark = Symbol.for("quarry/domain/OperatorError")
 
+/** Named, because declarations cannot describe the class that the function returns. */
+type OperatorErrorClass<Tag extends string> = new (fields: {
+  readonly message: string
+}) => Cause.YieldableError & { readonly _tag: Tag; readonly message: string }
+
 /** Errors that the operator can fix. The message says what to do; it is shown without cause or stack trace. */
-export const OperatorError = <const Tag extends string>(tag: Tag) =>
+export const OperatorError = <const Tag extends string>(tag: Tag): OperatorErrorClass<Tag> =>
   class extends Data.TaggedError(tag)<{ readonly message: string }> {
     readonly [mark] = true
   }

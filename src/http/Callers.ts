@@ -10,18 +10,23 @@ export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry
   defaultValue: () => []
 })
 
-const requirements: { readonly [K in CredentialKind]: Readonly<Record<string, ReadonlyArray<string>>> } = {
-  key: { apiKey: [] },
-  oauth: { oauth: [] },
-  session: { session: [] },
-  marketplace: { marketplaceSecret: [], marketplaceUser: [] },
-  demo: { demoOrigin: [] }
-}
+/**
+ * Security requirements in the public document (R69). It omits the demo and the marketplace, because generated clients
+ * send their key in the place of every listed scheme, and the server rejects a request with those headers beside a key.
+ */
+const requirements: { readonly [K in CredentialKind]: ReadonlyArray<Readonly<Record<string, ReadonlyArray<string>>>> } =
+  {
+    key: [{ apiKey: [] }],
+    oauth: [{ oauth: [] }],
+    session: [{ session: [] }],
+    marketplace: [],
+    demo: []
+  }
 
 /** Declares the accepted credentials, for `Authentication` and for the document. */
 export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
   Context.make(Accepted, kinds).pipe(
-    Context.add(OpenApi.Override, { security: kinds.map((kind) => requirements[kind]) })
+    Context.add(OpenApi.Override, { security: kinds.flatMap((kind) => requirements[kind]) })
   )
 
 export const acceptedCredentials = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>

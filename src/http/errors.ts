@@ -5,12 +5,29 @@ import { Plan } from "../domain/credits/Plan.ts"
 import * as domain from "../domain/errors.ts"
 import { UnreadableReason } from "../domain/pages/UnreadableReason.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
-import { Moment, toMomentOrNull } from "./wire.ts"
+import { Moment, toMomentOrNull } from "./timestamps.ts"
 
 /**
  * The API's errors with their statuses and envelopes. Each schema decodes to a domain error and encodes to the
  * envelope that clients read. Endpoints declare their errors; the edge encodes the undeclared ones.
  */
+
+/** Facts that a client reads from the response beside the error's own fields. Absent in the server. */
+export interface ResponseFacts {
+  /** Same value as the `X-Request-Id` header. */
+  readonly requestId?: string
+  /** The `Retry-After` header in seconds. `QuarryClient` sets it; a client made from `Api` alone does not read headers. */
+  readonly retryAfterSeconds?: number
+}
+
+/** The error as a client decodes it. Every error is one, because all facts are optional. */
+const received = <E extends object>(error: Schema.Codec<E, unknown>): Schema.Codec<E & ResponseFacts> =>
+  Schema.toType(error) as Schema.Codec<E & ResponseFacts>
+
+const fromResponse = <E extends object>(
+  error: E,
+  { request_id: requestId }: { readonly request_id: string }
+): E & ResponseFacts => Object.assign(error, { requestId })
 
 interface Described<Code extends string> {
   readonly code: Code
@@ -51,18 +68,18 @@ const plain = <E extends { readonly message: string }, const Code extends string
   described: Described<Code>,
   error: Schema.Codec<E, unknown> & { new (fields: { readonly message: string }): E }
 ) =>
-  Schema.toType(error).pipe(
+  received(error).pipe(
     Schema.encodeTo(
       envelope(described, {}),
       SchemaTransformation.transformEffect({
-        decode: ({ message }) => Effect.succeed(new error({ message })),
+        decode: (sent) => Effect.succeed(fromResponse(new error({ message: sent.message }), sent)),
         encode: ({ message }) => withRequestId({ error: described.code, message })
       })
     ),
     HttpApiSchema.status(status)
   )
 
-export const InvalidRequest = Schema.toType(domain.InvalidRequest).pipe(
+export const InvalidRequest = received(domain.InvalidRequest).pipe(
   Schema.encodeTo(
     envelope(
       {
@@ -77,14 +94,17 @@ export const InvalidRequest = Schema.toType(domain.InvalidRequest).pipe(
       }
     ),
     SchemaTransformation.transformEffect({
-      decode: ({ issues, message }) => Effect.succeed(new domain.InvalidRequest({ message, issues })),
+      decode: (sent) => {
+        const { issues, message } = sent
+        return Effect.succeed(fromResponse(new domain.InvalidRequest({ message, issues }), sent))
+      },
       encode: ({ issues, message }) => withRequestId({ error: "invalid_request" as const, message, issues })
     })
   ),
   HttpApiSchema.status(400)
 )
 
-export const UnsupportedGeo = Schema.toType(domain.UnsupportedGeo).pipe(
+export const UnsupportedGeo = received(domain.UnsupportedGeo).pipe(
   Schema.encodeTo(
     envelope(
       {
@@ -95,14 +115,17 @@ export const UnsupportedGeo = Schema.toType(domain.UnsupportedGeo).pipe(
       { details: Schema.Array(Schema.String).annotate({ description: "The supported country codes" }) }
     ),
     SchemaTransformation.transformEffect({
-      decode: ({ details, message }) => Effect.succeed(new domain.UnsupportedGeo({ message, details })),
+      decode: (sent) => {
+        const { details, message } = sent
+        return Effect.succeed(fromResponse(new domain.UnsupportedGeo({ message, details }), sent))
+      },
       encode: ({ details, message }) => withRequestId({ error: "unsupported_geo" as const, message, details })
     })
   ),
   HttpApiSchema.status(400)
 )
 
-export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
+export const QuotaExceeded = received(domain.QuotaExceeded).pipe(
   Schema.encodeTo(
     envelope(
       {
@@ -122,8 +145,10 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
       }
     ),
     SchemaTransformation.transformEffect({
-      decode: ({ credits_used: creditsUsed, error: _, request_id: __, resets_at: resetsAt, ...amounts }) =>
-        Effect.succeed(new domain.QuotaExceeded({ ...amounts, creditsUsed, resetsAt })),
+      decode: (sent) => {
+        const { credits_used: creditsUsed, error: _, request_id: __, resets_at: resetsAt, ...amounts } = sent
+        return Effect.succeed(fromResponse(new domain.QuotaExceeded({ ...amounts, creditsUsed, resetsAt }), sent))
+      },
       encode: (error) =>
         withRequestId({ error: "quota_exceeded" as const, message: error.message, ...quotaFields(error) })
     })
@@ -132,7 +157,7 @@ export const QuotaExceeded = Schema.toType(domain.QuotaExceeded).pipe(
 )
 
 /** The retry time is in the `Retry-After` header, not in the envelope. */
-export const RateLimited = Schema.toType(domain.RateLimited).pipe(
+export const RateLimited = received(domain.RateLimited).pipe(
   Schema.encodeTo(
     envelope(
       {
@@ -143,7 +168,7 @@ export const RateLimited = Schema.toType(domain.RateLimited).pipe(
       {}
     ),
     SchemaTransformation.transformEffect({
-      decode: ({ message }) => Effect.succeed(new domain.RateLimited({ message })),
+      decode: (sent) => Effect.succeed(fromResponse(new domain.RateLimited({ message: sent.message }), sent)),
       encode: ({ message }) => withRequestId({ error: "rate_limited" as const, message })
     })
   ),
@@ -220,7 +245,7 @@ export const UpstreamTimeout = plain(
   domain.UpstreamTimeout
 )
 
-export const PageUnreadable = Schema.toType(domain.PageUnreadable).pipe(
+export const PageUnreadable = received(domain.PageUnreadable).pipe(
   Schema.encodeTo(
     envelope(
       {
@@ -236,14 +261,11 @@ export const PageUnreadable = Schema.toType(domain.PageUnreadable).pipe(
       }
     ),
     SchemaTransformation.transformEffect({
-      decode: ({ http_status, message, reason }) =>
-        Effect.succeed(
-          new domain.PageUnreadable({
-            message,
-            reason,
-            ...(http_status === undefined ? {} : { httpStatus: http_status })
-          })
-        ),
+      decode: (sent) => {
+        const { http_status, message, reason } = sent
+        const status = http_status === undefined ? {} : { httpStatus: http_status }
+        return Effect.succeed(fromResponse(new domain.PageUnreadable({ message, reason, ...status }), sent))
+      },
       encode: (error) =>
         withRequestId({ error: "page_unreadable" as const, message: error.message, ...unreadableFields(error) })
     })
@@ -341,7 +363,7 @@ export type ApiError = (typeof schemas)[keyof typeof schemas]["Type"]
 const statusOf = (schema: Schema.Constraint): number =>
   Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
 
-const statuses: ReadonlyMap<unknown, number> = new Map(
+export const statuses: ReadonlyMap<unknown, number> = new Map(
   Object.entries(schemas).map(([code, schema]) => [code, statusOf(schema)])
 )
 

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
-import type { PolarOptions } from "../layers/billing/Polar.ts"
-import * as Unwired from "../layers/billing/Unwired.ts"
+import * as BillingDisabled from "../layers/billing/BillingDisabled.ts"
+import type { PolarOptions } from "../layers/billing/PolarOptions.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
 import { Billing } from "../services/billing/Billing.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
@@ -76,7 +76,7 @@ export const layer = Layer.unwrap(
     provider,
     (provider): Layer.Layer<Billing, never, Needs> =>
       provider === undefined
-        ? Unwired.layer.pipe(Layer.provide(terms))
+        ? BillingDisabled.layer.pipe(Layer.provide(terms))
         : Layer.merge(Billing.layer, BillingWork.layer.pipe(Layer.provide(background))).pipe(
             Layer.provide(Reconciler.layer),
             Layer.provide([provider, terms])

@@ -12,9 +12,8 @@ import { notifyReady } from "./lifecycle/ServiceManager.ts"
 import * as Signals from "./lifecycle/Signals.ts"
 import * as Services from "./Services.ts"
 import * as SignIn from "./SignIn.ts"
-import * as EmbeddedStore from "./store/EmbeddedStore.ts"
 import * as Telemetry from "./Telemetry.ts"
-import * as Own from "./workers/Own.ts"
+import * as WorkerRole from "./workers/WorkerRole.ts"
 
 const listener = Layer.unwrap(
   Effect.map(AppConfig, ({ drainDelay, host, port, shutdownGrace }) =>
@@ -24,14 +23,18 @@ const listener = Layer.unwrap(
 
 const admin = Layer.unwrap(
   Effect.map(AppConfig, ({ adminHost, adminHosts, adminPort }) =>
-    Own.isWorker && adminPort !== 0 ? Own.admin : Admin.layer({ host: adminHost, port: adminPort, hosts: adminHosts })
+    WorkerRole.isWorker && adminPort !== 0
+      ? WorkerRole.admin
+      : Admin.layer({ host: adminHost, port: adminPort, hosts: adminHosts })
   )
 )
 
 const build = Layer.unwrap(Effect.map(AppConfig, ({ quarryCommit }) => ProcessMetrics.build(quarryCommit)))
 
 const signals = Layer.unwrap(
-  Effect.map(AppConfig, ({ shutdownGrace }) => Signals.layer({ grace: shutdownGrace, endsAtSecond: !Own.isWorker }))
+  Effect.map(AppConfig, ({ shutdownGrace }) =>
+    Signals.layer({ grace: shutdownGrace, endsAtSecond: !WorkerRole.isWorker })
+  )
 )
 
 /**
@@ -39,14 +42,13 @@ const signals = Layer.unwrap(
  * of the public one.
  */
 export const layer = Layer.effectDiscard(
-  Effect.andThen(Own.isFirst ? Effect.andThen(announce, notifyReady) : Effect.void, keepCompiledCode)
+  Effect.andThen(WorkerRole.isFirst ? Effect.andThen(announce, notifyReady) : Effect.void, keepCompiledCode)
 ).pipe(
   Layer.provide(listener),
   Layer.provide(FirstStart.layer),
   Layer.provide(SignIn.people),
   Layer.provide(admin),
   Layer.provide(Services.layer),
-  Layer.provide(EmbeddedStore.layer),
   Layer.provide([Readiness.layer, ProviderStates.layer]),
   Layer.provide([ProcessMetrics.layer, FileDescriptors.layer, build]),
   Layer.provide(signals),

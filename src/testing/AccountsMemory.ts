@@ -17,11 +17,10 @@ import { Ids } from "../services/Ids.ts"
 import { dropPending, noticePeriod, noticePlan } from "./events.ts"
 import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 
-/** The value, or the failure that there is no such account. */
 const orNotFound = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
   value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
 
-/** Forgets the account's customer at the payment provider, and queues its removal there. */
+/** Clears the account's customer id, and queues the customer's deletion at the payment provider. */
 const leaveProvider = ({ billing }: MemoryStore["Service"], accountId: string, dueAt: number): void => {
   const billed = billing.accounts.get(accountId)
   if (billed?.customerId === undefined) return
@@ -149,7 +148,6 @@ const create = Effect.fnUntraced(function* (
   return account
 })
 
-/** Accounts without a database. */
 export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {

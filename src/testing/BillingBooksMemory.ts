@@ -28,7 +28,7 @@ const billedOf = (store: Store, accountId: string) => {
 
 const keyOf = (accountId: string, start: number): string => `${accountId} ${start}`
 
-/** Gives the period that R31 opened before the news came the provider's dates, in place. */
+/** Moves a period to the provider's dates if it was opened before the provider's notification arrived (R31). */
 const movePeriod = (store: Store, accountId: string, period: NonNullable<AccountTerms["period"]>): void => {
   const { allowances } = store
   if (period.of === undefined || allowances.has(keyOf(accountId, period.start))) return
@@ -75,7 +75,7 @@ const enterTerms = (store: Store, stored: StoredAccount, terms: AccountTerms, no
   stored.allowance = enterPeriod(store, stored.account, now, { quota })
 }
 
-/** The event of a renewal that was not paid, once for each such renewal. */
+/** Writes an event for each unpaid renewal, once. */
 const noticePastDue = (store: Store, accountId: string, it: SoldSubscription, now: number): void => {
   const { id, modifiedAt, pastDueAt = modifiedAt, period, plan } = it
   const data = { plan, past_due_since: toMoment(pastDueAt), current_period_end: toMoment(period.end) }
@@ -104,7 +104,7 @@ const bookSubscriptions = (store: Store, plans: PlanTable, reading: Subscription
   return found.isChanged || found.terms.plan !== plan ? "changed" : "unchanged"
 }
 
-/** Takes back what is due of the credits that an order granted, or returns what is not due any more (R40). */
+/** Takes back the refunded credits of an order, or returns credits that were taken back in excess (R40). */
 const settleOrder = (store: Store, stored: StoredAccount, orderId: string, now: number): void => {
   const booked = store.billing.orders.get(orderId)
   if (booked === undefined) return
@@ -212,7 +212,6 @@ const reads = (store: Store) => ({
   )
 })
 
-/** The books of payments without a database. */
 export const layer: Layer.Layer<BillingBooks, never, MemoryStore> = Layer.effect(
   BillingBooks,
   Effect.map(Effect.all([MemoryStore, Plans]), ([store, plans]) =>

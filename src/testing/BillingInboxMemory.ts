@@ -120,7 +120,6 @@ const turns = ({ accounts, billing }: Store): Pick<Books, Turns> => ({
   })
 })
 
-/** Deliveries, removals and sweeps of payments in memory. */
 export const make = (store: Store): Pick<Books, Deliveries | Removals | Turns> => ({
   ...deliveries(store),
   ...removals(store),

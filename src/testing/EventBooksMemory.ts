@@ -281,7 +281,6 @@ const drop = Effect.fnUntraced(function* (store: Store, accountId: string, endpo
   return dropPending(store, "operator", (it) => it.event.accountId === accountId && isMeant(it))
 })
 
-/** Events in memory. */
 export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
   EventBooks,
   Effect.map(MemoryStore, (store) => {

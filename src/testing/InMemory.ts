@@ -4,7 +4,7 @@ import { rank, type UpstreamRow } from "../domain/search/Organic.ts"
 import { Ranking } from "../domain/search/Ranking.ts"
 import type { SearchRequest } from "../domain/search/SearchRequest.ts"
 import * as MarketplaceProxy from "../layers/auth/MarketplaceProxy.ts"
-import * as Unwired from "../layers/billing/Unwired.ts"
+import * as BillingDisabled from "../layers/billing/BillingDisabled.ts"
 import * as IdsRandom from "../layers/Ids.ts"
 import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
@@ -41,11 +41,10 @@ import * as SessionsMemory from "./SessionsMemory.ts"
 import * as WebhookClientMemory from "./WebhookClientMemory.ts"
 
 /*
- * All services in memory, for tests of code that uses them. They need no database, network or real clock. The rules of
- * credits, limits and credentials are the real ones, because the conformance suites run against these layers too.
+ * All services in memory, for tests of code that uses them, without a database, network or real clock. The conformance
+ * suites verify that these layers follow the real rules for credits, limits and credentials.
  */
 
-/** Accounts, keys, ledger and query log over one store. */
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
   AuditMemory.layer,
@@ -57,7 +56,7 @@ export const storage = Layer.mergeAll(
   QueryLogMemory.layer
 ).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 
-/** Providers whose answers a function makes: rows, which are ranked as usual, or an error. */
+/** Providers that return the rows or error of a function. Rows are ranked as usual. */
 export const providers = (
   search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
 ): Layer.Layer<Providers> =>
@@ -72,22 +71,22 @@ export const providers = (
   })
 
 export interface Options {
-  /** Lifetime of answers in the result cache; 0 turns it off. */
+  /** Lifetime of cached answers. 0 turns the result cache off. */
   readonly cacheTtl?: Duration.Duration
   readonly limiter?: Layer.Layer<RateLimiter>
-  /** Turns the keyless demo on. */
+  /** Turns on the demo without API keys. */
   readonly demoOrigin?: string
   /** Origins whose pages may call the API. */
   readonly corsOrigins?: ReadonlyArray<string>
-  /** Turns the marketplace on, with the growth plan for its subscribers. */
+  /** Turns on the marketplace, with the growth plan for its subscribers. */
   readonly marketplaceSecret?: Redacted.Redacted
-  /** The pages that can be read. None by default. */
+  /** Readable pages. None by default. */
   readonly web?: Layer.Layer<PageFetcher | PageParser>
-  /** Without it nothing can be bought. */
+  /** Nothing can be bought by default. */
   readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks>
 }
 
-/** A deployment without a mail server, and a link that stops the emails of the account whose id it is. */
+/** A deployment without a mail server. An unsubscribe link identifies its account by the plain id. */
 export const eventEmails = Layer.succeed(EventEmails, {
   delivers: false,
   send: () => Effect.void,
@@ -100,14 +99,14 @@ const maxCachedAnswers = 10_000
 
 const origin = "http://quarry.test"
 
-/** Every service over a storage: searches, batches, credentials, sessions, rate limits. */
+/** Every service on top of a storage. */
 export const layerOver = <S, E, R>(
   storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
   options: Options = {}
 ) => {
   const {
-    billing = Unwired.layer,
+    billing = BillingDisabled.layer,
     cacheTtl = defaultCacheTtl,
     corsOrigins = [],
     demoOrigin,
@@ -140,5 +139,4 @@ export const layerOver = <S, E, R>(
   )
 }
 
-/** Every service, in memory. */
 export const layer = (providers: Layer.Layer<Providers>, options?: Options) => layerOver(storage, providers, options)

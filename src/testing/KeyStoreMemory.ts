@@ -190,7 +190,7 @@ const authenticate = Effect.fnUntraced(function* ({ store }: Deps, secret: Redac
   return principal
 })
 
-/** API keys in memory, without a cache. Each operation is one synchronous step. */
+/** API keys in memory, without a cache. Each operation is a single synchronous step. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
   Effect.gen(function* () {

@@ -34,7 +34,7 @@ interface Deps {
   readonly leaseMs: number
 }
 
-/** The ledger in memory. Each operation is one synchronous step, so no locks are needed. */
+/** The ledger in memory. Each operation is a single synchronous step, so it needs no locks. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, MemoryStore | Ids> =>
   Layer.effect(
     Ledger,
@@ -67,7 +67,7 @@ const find = (store: Store, accountId: string): Effect.Effect<StoredAccount> => 
   return stored === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(stored)
 }
 
-/** Applies a due change of plan. */
+/** Applies a plan change that is due. */
 const advance = (store: Store, stored: StoredAccount, now: number): void => {
   const account = accountAt(stored.account, now)
   if (account === stored.account) return
@@ -286,7 +286,7 @@ const sweep = (store: Store, now: number): number => {
   return expired.length
 }
 
-/** Repairs the findings of `discrepancies`. No two accounts share entries in memory. */
+/** Repairs the findings of `discrepancies`. In memory, accounts never share entries. */
 const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
   const stored = store.accounts.get(it.accountId)
   if (stored === undefined) return yield* new NotFound({ message: `There is no account ${it.accountId}.` })

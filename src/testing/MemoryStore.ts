@@ -20,7 +20,7 @@ export interface StoredAllowance {
   period: Period | undefined
   quota: number | undefined
   used: number
-  /** The subscription whose provider gave the period's dates. */
+  /** The subscription that determined the period's dates. */
   subscriptionId?: string
 }
 
@@ -29,16 +29,16 @@ export interface StoredAccount {
   allowance: StoredAllowance
   balance: number
   owed: number
-  /** The number of grants so far. */
+  /** Number of grants so far. */
   fillings: number
 }
 
-/** A key without its bounds, which it shares with the keys before and after its rotations. */
+/** A key without its bounds, which are stored by origin. */
 export interface StoredKey extends Omit<ApiKey, "bounds" | "spending"> {
   readonly originId: string
 }
 
-/** Credits spent in one period of a key's budget, with those that are held. */
+/** Credits spent and held in one period of a key's budget. */
 export interface StoredSpending {
   credits: number
 }
@@ -46,12 +46,11 @@ export interface StoredSpending {
 export interface StoredHold {
   readonly hold: Hold
   readonly allowance: StoredAllowance
-  /** Undefined where no budget pays. */
+  /** Undefined if the key has no budget. */
   readonly spending: StoredSpending | undefined
   expiresAt: number
 }
 
-/** The use of an idempotency key. */
 export interface StoredUse {
   readonly request: KeyedRequest
   readonly holdId: string
@@ -65,18 +64,17 @@ export interface LedgerEntry {
   readonly allowance: StoredAllowance | undefined
   readonly quotaCredits: number
   readonly balanceCredits: number
-  /** Added to what is owed. */
+  /** Change of the debt. */
   readonly owedCredits?: number
-  /** The id of the hold or the grant behind it. */
+  /** Id of the hold or grant. */
   readonly cause: string
-  /** Of a grant: the pack balance after it, and why it was given. */
+  /** For a grant: the resulting pack balance, and the reason. */
   readonly balanceAfter?: number
   readonly reason?: string
-  /** True for an entry that brings charges to what the log has. */
+  /** True for an entry that corrects charges to match the log. */
   readonly corrects?: true
 }
 
-/** The books of payments, and the deliveries that ask for work. */
 export interface StoredBilling {
   reading: number
   readonly accounts: Map<
@@ -93,9 +91,9 @@ export interface StoredBilling {
 export interface StoredEndpoint {
   endpoint: Endpoint
   secret: Redacted.Redacted
-  /** The secret before a rotation, and the end of its grace. */
+  /** The secret before a rotation, and the end of its grace period. */
   old: { readonly secret: Redacted.Redacted; readonly until: number } | undefined
-  /** The moment of the last change of address. */
+  /** Time of the last address change. */
   addressSince: number
   pausedAt: number | undefined
 }
@@ -115,7 +113,7 @@ export interface StoredDelivery extends Omit<Delivery, "nextAttemptAt" | "event"
 }
 
 export interface StoredEvents {
-  /** Of ids. */
+  /** Number of ids issued so far. */
   count: number
   hasEmails: boolean
   readonly causes: Set<string>
@@ -124,33 +122,34 @@ export interface StoredEvents {
   /** Accounts whose endpoints the operator has paused, with the time. */
   readonly paused: Map<string, number>
   deliveries: Array<StoredDelivery>
-  /** Dropped deliveries that no replica has collected yet. */
+  /** Dropped deliveries that no replica has counted yet. */
   dropped: Array<Dropped>
 }
 
-/** The data that the memory layers share, as the SQL layers share a database. It only grows, and so serves tests only. */
+/**
+ * The data that the memory layers share, as the SQL layers share a database. It never shrinks, so it is for tests only.
+ */
 export class MemoryStore extends Context.Service<
   MemoryStore,
   {
     readonly accounts: Map<string, StoredAccount>
-    /** Ids of accounts by marketplace subscriber. */
+    /** Account ids by marketplace subscriber. */
     readonly subscribers: Map<string, string>
     readonly allowances: Map<string, StoredAllowance>
     readonly holds: Map<string, StoredHold>
     /** The last use of each idempotency key, by account, route and key. */
     readonly uses: Map<string, StoredUse>
     readonly entries: Array<LedgerEntry>
-    /** The entries of holds that were settled, by the hold's id. */
+    /** Entries of settled holds, by hold id. */
     readonly settlements: Map<string, LedgerEntry>
     readonly queries: Array<StoredLogEntry & { readonly holdId: string | undefined }>
-    /** Keys by secret. */
     readonly keys: Map<string, StoredKey>
-    /** Bounds by the origin of their keys. */
+    /** Bounds by key origin. */
     readonly bounds: Map<string, KeyBounds>
-    /** By origin, period and its start. */
+    /** Spending by key origin, period and its start. */
     readonly spending: Map<string, StoredSpending>
     readonly audit: Array<AuditEntry>
-    /** Empty until plans are put in force. */
+    /** Empty until a plans file is applied. */
     readonly planVersions: Array<PlanVersion>
     readonly billing: StoredBilling
     readonly events: StoredEvents
@@ -194,13 +193,13 @@ export class MemoryStore extends Context.Service<
   )
 }
 
-/** The limits of the plans that were in force. Before any are stored, the process's own are. */
+/** History of plan limits. The process's own plans if none are stored. */
 export const planHistory = ({ planVersions }: MemoryStore["Service"], own: TermsTable): PlanHistory => {
   const [first, ...others] = planVersions
   return first === undefined ? constantHistory(own) : [first, ...others]
 }
 
-/** The stored or a new spending of a budget's period at `now`. */
+/** Returns the spending in a budget's period at `now`, creating it if necessary. */
 export const enterSpending = (
   store: MemoryStore["Service"],
   originId: string,
@@ -213,13 +212,13 @@ export const enterSpending = (
   return spending
 }
 
-/** True while another account has the trial grant of a mailbox. */
 const isTaken = (store: MemoryStore["Service"], scope: string, accountId: string): boolean =>
   [...store.accounts.values()].some(({ account, allowance }) => allowance.scope === scope && account.id !== accountId)
 
 /**
- * The stored or a new allowance of the account's period at `now`. With `quota` a stored one gets that quota, but never
- * less than what is used. A mailbox has one trial grant: while another account has it, the quota is `own` (R32).
+ * Returns the account's allowance at `now`, creating it if necessary. With `quota`, an existing allowance gets that
+ * quota, but never less than its used credits. A mailbox has one trial grant: while another account has it, the quota
+ * is `own` (R32).
  */
 export const enterPeriod = (
   store: MemoryStore["Service"],

@@ -11,7 +11,6 @@ const noPages = Layer.succeed(PageFetcher, { fetch: () => Effect.fail(PageUnread
 
 const noParser = Layer.succeed(PageParser, { parse: () => Effect.die(new Error("no page was fetched")) })
 
-/** Page reading in memory, with a fake web. */
 export const layer = (web: Layer.Layer<PageFetcher | PageParser> = Layer.merge(noPages, noParser)) =>
   Layer.merge(Pages.layer, PageBatches.layer).pipe(
     Layer.provide(PageReader.layer),

@@ -27,8 +27,8 @@ interface Checkout {
 }
 
 /**
- * The provider's objects, as levers for tests. Each change leaves deliveries in `outbox`: the test decides which of them
- * arrive, when, and how often.
+ * The provider's objects, which tests can change. Each change adds deliveries to `outbox`. The test decides which of
+ * them arrive, when, and how often.
  */
 export interface ProviderState {
   readonly customers: Map<string, { email: string; accountId: string }>
@@ -37,21 +37,21 @@ export interface ProviderState {
   readonly orders: Map<string, Mutable<Order>>
   readonly disputes: Map<string, Mutable<Dispute>>
   outbox: Array<Nudge>
-  /** False: every call fails. */
+  /** If false, every call fails. */
   isUp: boolean
-  /** True: the next payments are declined. */
+  /** If true, the next payments are declined. */
   declines: boolean
-  /** True: another change is running. */
+  /** If true, calls fail because another change is in progress. */
   isLocked: boolean
-  /** Orders whose refund was made, with its time. */
+  /** Refunded orders, with the time of the refund. */
   readonly refunds: Array<{ readonly orderId: string; readonly at: number }>
-  /** Calls of the port so far, by method. */
+  /** Number of calls so far, by method. */
   readonly calls: Map<string, number>
   ids: number
   readonly name: number
 }
 
-/** Makes the ids of one provider differ from those of another, because tests share a store. */
+/** Makes ids unique across providers, because tests share a store. */
 let providers = 0
 
 const fresh = (): ProviderState => ({
@@ -129,7 +129,7 @@ const subscribe = (state: ProviderState, { accountId, customerId }: Buyer, plan:
   planOrder(state, subscription, "create", standardPlans[plan].priceCents, now)
 }
 
-/** The person pays on the page of a checkout. A checkout that is paid once cannot be paid again. */
+/** Pays on the checkout page. A checkout can be paid only once. */
 const pay = (state: ProviderState, checkoutId: string, now: number): void => {
   const checkout = state.checkouts.get(checkoutId)
   if (checkout === undefined) return
@@ -162,7 +162,7 @@ const end = (state: ProviderState, it: Mutable<Subscription>, now: number): void
   nudgeSubscription(state, it, now)
 }
 
-/** Changes the plan now and takes the difference for the rest of the period. */
+/** Changes the plan immediately and charges the difference for the rest of the period. */
 const changeNow = (state: ProviderState, it: Mutable<Subscription>, plan: SoldPlan, now: number): void => {
   const from = it.plan ?? plan
   it.plan = plan
@@ -179,7 +179,7 @@ const changeNow = (state: ProviderState, it: Mutable<Subscription>, plan: SoldPl
   )
 }
 
-/** The next period of a subscription: the period advances first, and the payment decides after that. */
+/** Starts the next period of a subscription. The period advances first, then the payment succeeds or fails. */
 const renew = (state: ProviderState, it: Mutable<Subscription>): void => {
   const at = it.period.end
   if (it.cancelAtPeriodEnd) {
@@ -199,14 +199,14 @@ const renew = (state: ProviderState, it: Mutable<Subscription>): void => {
   nudgeSubscription(state, it, at)
 }
 
-/** Lets all periods that have ended by now be followed by the next. */
+/** Renews all subscriptions whose period has ended by `now`. */
 const advance = (state: ProviderState, now: number): void => {
   for (const it of state.subscriptions.values()) {
     while (it.status !== "ended" && it.period.end <= now) renew(state, it)
   }
 }
 
-/** The person renews the card: what is due is paid. */
+/** Replaces the card, which pays what is past due. */
 const recover = (state: ProviderState, it: Mutable<Subscription>, now: number): void => {
   if (it.status !== "past_due") return
   it.status = "active"
@@ -227,7 +227,7 @@ const refund = (state: ProviderState, order: Mutable<Order>, cents: number, now:
   nudgeOrder(state, order, now)
 }
 
-/** A chargeback, for which there is no delivery. A lost one ends the subscription that it paid for. */
+/** Opens a chargeback, for which there is no delivery. Losing it ends the subscription that it paid for. */
 const dispute = (state: ProviderState, order: Order, status: Dispute["status"], now: number): void => {
   const known = [...state.disputes.values()].find(({ orderId }) => orderId === order.id)
   const id = known?.id ?? nextId(state, "dis")
@@ -237,23 +237,23 @@ const dispute = (state: ProviderState, order: Order, status: Dispute["status"], 
   if (subscription !== undefined && subscription.status !== "ended") end(state, subscription, now)
 }
 
-/** The levers of the provider in memory. */
+/** Test controls of the in-memory provider. */
 export class ProviderLevers extends Context.Service<
   ProviderLevers,
   {
     readonly state: ProviderState
     readonly pay: (checkoutId: string) => Effect.Effect<void>
-    /** Lets all periods that have ended be followed by the next. */
+    /** Renews all subscriptions whose period has ended. */
     readonly advance: Effect.Effect<void>
     readonly recover: (subscriptionId: string) => Effect.Effect<void>
     readonly refund: (orderId: string, cents: number) => Effect.Effect<void>
     readonly void: (orderId: string) => Effect.Effect<void>
     readonly dispute: (orderId: string, status: Dispute["status"]) => Effect.Effect<void>
-    /** The person cancels at the provider's portal: at the period's end, or at once. */
+    /** Cancels at the provider's portal, at the end of the period or immediately. */
     readonly cancel: (subscriptionId: string, atOnce: boolean) => Effect.Effect<void>
-    /** A change of plan at the provider's own portal, without an order where it is a downgrade. */
+    /** Changes the plan at the provider's portal. A downgrade creates no order. */
     readonly changeAtPortal: (subscriptionId: string, plan: SoldPlan) => Effect.Effect<void>
-    /** A second subscription of a customer, which our own routes never make. */
+    /** Creates a second subscription for a customer, which our own routes never do. */
     readonly subscribe: (buyer: Buyer, plan: SoldPlan) => Effect.Effect<void>
   }
 >()("quarry/testing/ProviderLevers") {}
@@ -296,7 +296,7 @@ const leversOf = (state: ProviderState): ProviderLevers["Service"] => {
 
 const pageMs = 24 * 60 * 60 * 1000
 
-/** A call of the port: counted, and refused while the provider is down. */
+/** Wraps a call: counts it, and fails while the provider is down. */
 const call = <A, E = never>(
   state: ProviderState,
   name: string,
@@ -443,7 +443,7 @@ const looks = (
   }
 }
 
-/** The payment provider in memory: it does what a real one does, as fast as a test asks. */
+/** The payment provider in memory, which behaves like a real one at the speed that a test sets. */
 export const layer: Layer.Layer<PaymentProvider | ProviderLevers> = Layer.effectContext(
   Effect.sync(() => {
     const state = fresh()

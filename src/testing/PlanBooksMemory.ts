@@ -11,7 +11,10 @@ const enact = (store: MemoryStore["Service"], own: PlanTable, now: number): void
   if (!isInForce(own, planHistory(store, own))) planVersions.push({ since: now, terms: own })
 }
 
-/** Brings one account to the limits of its plan. A change that is due is made by the next search. True where it changed. */
+/**
+ * Applies the limits of its plan to one account. A plan change that is due is left to the next search. Returns true if
+ * it changed.
+ */
 const change = (stored: StoredAccount, own: PlanTable, now: number): boolean => {
   const { account, allowance } = stored
   const { agreedConcurrency = false, agreedQuota = false, next, ...kept } = account
@@ -22,7 +25,7 @@ const change = (stored: StoredAccount, own: PlanTable, now: number): boolean => 
   const held = { ...kept, agreedConcurrency, agreedQuota, next }
   const { next: after, ...limits } = limitsAfter(held, own, end)
   const gained = (limits.quota ?? 0) - (account.quota ?? 0)
-  // A trial whose mailbox has given its grant to another account has a scope of its own, and gains nothing (R32).
+  // A trial whose mailbox has already used its grant in another account has a separate scope, and gains nothing (R32).
   const isGranted = !allowance.scope.endsWith(`:${account.id}`)
   if (isRunning && isGranted && allowance.quota !== undefined) allowance.quota += gained
   const { next: _, ...before } = account
@@ -33,7 +36,6 @@ const change = (stored: StoredAccount, own: PlanTable, now: number): boolean => 
   )
 }
 
-/** The limits of plans without a database. */
 export const layer: Layer.Layer<PlanBooks, never, MemoryStore> = Layer.effect(
   PlanBooks,
   Effect.gen(function* () {

@@ -1,10 +1,10 @@
 import { Clock, DateTime, Effect, Layer } from "effect"
 import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/credits/Usage.ts"
 import type { HistoryFilter, Position } from "../domain/search/QueryHistory.ts"
+import { pageTarget } from "../domain/search/Target.ts"
 import { QueryLog, type StoredLogEntry } from "../services/search/QueryLog.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
-/** The query log in memory. */
 export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
   QueryLog,
   Effect.map(MemoryStore, (store) => {
@@ -66,12 +66,20 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
 const compare = (a: Position, b: Position): number =>
   a.atMicros === b.atMicros ? Number(a.ordinal - b.ordinal) : a.atMicros < b.atMicros ? -1 : 1
 
-const passes = ({ at, batchId, id, keyId, outcome, request }: StoredLogEntry, filter: HistoryFilter): boolean =>
+const passes = (entry: StoredLogEntry, filter: HistoryFilter): boolean =>
+  passesIds(entry, filter) && passesRequest(entry, filter)
+
+const passesIds = ({ batchId, id, keyId, requestId }: StoredLogEntry, filter: HistoryFilter): boolean =>
+  (filter.requestId ?? requestId) === requestId &&
   (filter.id ?? id) === id &&
-  (filter.target ?? request.target) === request.target &&
-  (filter.outcome ?? outcome) === outcome &&
   (filter.keyId ?? keyId) === keyId &&
-  (filter.batchId ?? batchId) === batchId &&
+  (filter.batchId ?? batchId) === batchId
+
+const passesRequest = ({ at, durationMs, outcome, request }: StoredLogEntry, filter: HistoryFilter): boolean =>
+  (filter.target ?? request.target) === request.target &&
+  (filter.kind === undefined || (filter.kind === "page") === (request.target === pageTarget)) &&
+  Math.round(durationMs) >= (filter.minDurationMs ?? 0) &&
+  (filter.outcome ?? outcome) === outcome &&
   (filter.source ?? request.source) === request.source &&
   request.query.toLowerCase().includes((filter.text ?? "").toLowerCase()) &&
   at >= (filter.from ?? Number.NEGATIVE_INFINITY) &&

@@ -38,6 +38,7 @@ const closedPages = Layer.mergeAll(
     signUp: () => closed,
     atProvider: () => closed,
     requestPasswordReset: () => closed,
+    addressOfLink: () => Effect.undefined,
     resetPassword: () => closed
   }),
   Layer.succeed(AuthorizationRequests, { describe: () => expired, decide: () => expired }),

@@ -11,7 +11,7 @@ export const settingsOf = (store: Store, accountId: string): EventSettings =>
 
 const hex = (count: number): string => count.toString(16).padStart(32, "0")
 
-/** Adds a delivery that is due at once. */
+/** Adds a delivery that is due immediately. */
 export const addDelivery = (
   store: Store,
   event: StoredDelivery["event"],
@@ -43,7 +43,7 @@ const noteDropped = (
   { endpointId, event }: Pick<StoredDelivery, "endpointId" | "event">
 ) => events.dropped.push({ accountId: event.accountId, endpointId, reason, deliveries: 1 })
 
-/** Ends the selected pending deliveries and returns their number. */
+/** Cancels the selected pending deliveries and returns their number. */
 export const dropPending = (
   store: Store,
   reason: keyof typeof droppedError,
@@ -81,7 +81,7 @@ export const makeEvent = (
   now: number
 ): StoredDelivery["event"] => ({ id: `evt_${hex(++store.events.count)}`, accountId, type, data, createdAt: now })
 
-/** Writes an event and its deliveries, once per cause. Without a receiver, no event is written. */
+/** Writes an event and its deliveries, once per cause. Writes nothing if there is no receiver. */
 export const addEvent = (
   store: Store,
   accountId: string,
@@ -120,7 +120,6 @@ const figures = ({ account, allowance, balance }: StoredAccount) => ({
 
 const scopeOf = ({ period, quota, scope }: StoredAllowance): string => `${scope}:${period?.start}:${quota}`
 
-/** Writes events for credits that were used. */
 export const noticeUse = (
   store: Store,
   stored: StoredAccount,
@@ -150,7 +149,6 @@ export const noticeUse = (
   }
 }
 
-/** Writes the event for a new period. */
 export const noticePeriod = (store: Store, stored: StoredAccount, before: StoredAllowance, now: number): void => {
   const { account, allowance } = stored
   const { period } = allowance

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { isOffered } from "../../src/layers/auth/betterAuth/Offer.ts"
+import { isOffered } from "../../src/layers/auth/betterAuth/LibraryRoutes.ts"
 import * as DashboardFilesEsbuild from "../../src/layers/DashboardFilesEsbuild.ts"
 import { DashboardFiles } from "../../src/services/operations/DashboardFiles.ts"
 

@@ -9,7 +9,7 @@ Dashboard.describeDashboard("the overview", (it) => {
       const { page } = person
       yield* Effect.promise(async () => {
         await person.open("/dashboard", "Overview")
-        await page.getByRole("heading", { name: "Make an API key" }).waitFor()
+        await page.getByRole("heading", { name: "Create an API key" }).waitFor()
         await page.getByText("Your plan: Trial").waitFor()
         await Dashboard.expectAccessible(page)
         const { secret } = await person.makeKey("first")
@@ -29,7 +29,7 @@ Dashboard.describeDashboard("the overview", (it) => {
       const { page } = person
       yield* Effect.promise(async () => {
         await person.open("/dashboard", "Overview")
-        await page.getByRole("heading", { name: "Make an API key" }).waitFor()
+        await page.getByRole("heading", { name: "Create an API key" }).waitFor()
         await Dashboard.expectAccessible(page)
         await page.getByRole("button", { name: "Menu" }).click()
         await page.getByRole("link", { name: "Account" }).click()
@@ -69,7 +69,7 @@ Dashboard.describeDashboard("the overview", (it) => {
         await page.getByText("You seem to be offline").waitFor()
         await page.unroute(recent)
         await page.getByRole("button", { name: "Try again" }).click()
-        await page.getByRole("heading", { name: "Make an API key" }).waitFor()
+        await page.getByRole("heading", { name: "Create an API key" }).waitFor()
       })
     })
   )
@@ -91,7 +91,7 @@ Dashboard.describeDashboard("the overview", (it) => {
         const before = await topOf()
         gate.resolve()
         await page.getByText("Your plan: Trial").waitFor()
-        await page.getByRole("heading", { name: "Make an API key" }).waitFor()
+        await page.getByRole("heading", { name: "Create an API key" }).waitFor()
         assert.isAtMost(Math.abs((await topOf()) - before), 12)
       })
     })

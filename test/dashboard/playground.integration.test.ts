@@ -9,6 +9,10 @@ import { describePlayground } from "./support/Playground.ts"
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
 const text = async (page: Page, selector: string): Promise<string> => (await page.locator(selector).innerText()) ?? ""
 
+/** The client of this repository in place of the published one. */
+const client = JSON.stringify(new URL("../../clients/typescript/src/index.ts", import.meta.url).href)
+const runnable = (code: string): string => code.replace('"@quarry/client"', client)
+
 const search = async (page: Page, query: string): Promise<void> => {
   await page.getByLabel("Query").fill(query)
   await button(page, "Search").click()
@@ -72,11 +76,11 @@ describePlayground("the playground", (it) => {
         assert.strictEqual(await page.getByLabel("Results", { exact: true }).first().inputValue(), "7")
         await page.getByText("Default: de-de.").waitFor()
         // R7: fields that a target does not serve are off, with the reason.
-        assert.isTrue(await page.getByLabel("Page").isDisabled())
+        assert.isTrue(await page.getByLabel("Page", { exact: true }).isDisabled())
         await page.getByText("gamma_search returns only page 1.").waitFor()
         await page.getByText("gamma_search returns at most 10.").waitFor()
         assert.isTrue(await page.getByLabel("Safe search").isDisabled())
-        assert.include(await text(page, ".code"), "urllib.parse")
+        assert.include(await text(page, ".code"), "quarry.Client")
         await Dashboard.expectAccessible(page)
         assert.strictEqual((await person.call("GET", "/v1/me")).json.credits_available, 100)
       })
@@ -113,7 +117,7 @@ describePlayground("the playground", (it) => {
         await page.getByLabel("Searches, one per line").fill(`one\n\n  two  \n${"long ".repeat(90)}\n`)
         await page.getByText("3 of 50").waitFor()
         await page.getByText("Batches return page 1.").waitFor()
-        await button(page, "Run the batch").click()
+        await button(page, "Run batch").click()
         await page.getByText("2 of 3 succeeded.").waitFor()
         await page.getByText("two", { exact: true }).click()
         await page.getByRole("link", { name: "HTTP caching explained" }).waitFor()
@@ -124,7 +128,7 @@ describePlayground("the playground", (it) => {
         await page.getByLabel("Searches, one per line").fill(Array.from({ length: 51 }, (_, n) => `${n}`).join("\n"))
         await page.getByText("A batch can have at most 50 searches.").waitFor()
         person.expectComplaint(/400/)
-        await button(page, "Run the batch").click()
+        await button(page, "Run batch").click()
         await page.getByText("Invalid request").waitFor()
         await Dashboard.expectAccessible(page)
       })
@@ -202,7 +206,7 @@ describePlayground("the playground", (it) => {
         await spend(person, 49)
         await spend(person, 49)
         await person.open("/dashboard/playground?mode=bulk&queries=a%0Ab%0Ac", "Playground")
-        await button(page, "Run the batch").click()
+        await button(page, "Run batch").click()
         await page.getByText("No credits left").waitFor()
         await page.getByText("You have 2 of 100 quota credits").waitFor()
         await page.getByText("Reduce it from 3 to 2 searches.").waitFor()
@@ -249,22 +253,29 @@ describePlayground("the playground", (it) => {
         await context.clearCookies()
         await page.getByLabel("Query").fill("signed out")
         await button(page, "Search").click()
-        await page.getByRole("heading", { name: "Sign in" }).waitFor()
-        await page.getByLabel("Email").fill(person.email)
+        // The page stays under a dialog that asks for the password, with what was typed on it.
+        await page.getByRole("heading", { name: "Your session has ended" }).waitFor()
+        await Dashboard.expectAccessible(page)
+        await page.getByLabel("Password").fill("not the password")
+        await button(page, "Continue").click()
+        await page.getByText("Incorrect password.").waitFor()
         await page.getByLabel("Password").fill(Dashboard.password)
-        await button(page, "Sign in").click()
-        await page.waitForURL(`${origin}/dashboard/playground?query=signed+out`)
+        await button(page, "Continue").click()
+        await page.getByRole("dialog").waitFor({ state: "detached" })
+        assert.strictEqual(await page.getByLabel("Query").inputValue(), "signed out")
+        await button(page, "Search").click()
+        await page.getByRole("link", { name: "HTTP caching explained" }).waitFor()
+        assert.strictEqual(page.url(), `${origin}/dashboard/playground?query=signed+out`)
       })
     })
   )
 
-  it.effect("gives code that runs as it is: curl, Python and TypeScript", () =>
+  it.effect("gives code that runs as it is in curl and TypeScript, and that Python can read", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()
       const { page } = person
       const programs = {
         curl: ["sh", "-c"],
-        python: ["python3", "-c"],
         typescript: [process.execPath, "--input-type=module", "-e"]
       }
       yield* Effect.promise(async () => {
@@ -273,14 +284,29 @@ describePlayground("the playground", (it) => {
         for (const [language, [program = "", ...args]] of Object.entries(programs)) {
           for (const mode of ["single&query=it's+%22it%22+%24HOME", "bulk&queries=it's+%22it%22%0Aanother"]) {
             await person.open(`/dashboard/playground?code=${language}&num=3&mode=${mode}`, "Playground")
-            const { stdout } = await promisify(execFile)(program, [...args, await text(page, ".code pre")], { env })
+            const { stdout } = await promisify(execFile)(program, [...args, runnable(await text(page, ".code pre"))], {
+              env
+            })
             assert.include(stdout, "https://example.com/caching", `${language} ${mode}`)
           }
         }
+        for (const mode of [
+          "single&query=it's+%22it%22",
+          "bulk&queries=a%0Ab",
+          "page&urls=https://a.example%0Ahttps://b.example&links=true"
+        ]) {
+          await person.open(`/dashboard/playground?code=python&mode=${mode}`, "Playground")
+          await promisify(execFile)("python3", [
+            "-c",
+            "import ast, sys; ast.parse(sys.argv[1])",
+            await text(page, ".code pre")
+          ])
+        }
         await person.open("/dashboard/playground?query=a&num=3", "Playground")
         await page.getByLabel("Agents").check()
-        assert.include(await text(page, ".code >> nth=0"), "/mcp")
-        assert.include(await text(page, ".code >> nth=1"), '"num": 3')
+        assert.include(await text(page, ".code >> nth=0"), "claude mcp add")
+        assert.include(await text(page, ".code >> nth=1"), "/mcp")
+        assert.include(await text(page, ".code >> nth=2"), '"num": 3')
         await Dashboard.expectAccessible(page)
       })
     })
@@ -292,9 +318,12 @@ describePlayground("the playground", (it) => {
       const { page } = person
       yield* Effect.promise(async () => {
         await person.open("/dashboard/playground", "Playground")
-        await page.getByLabel("One search").focus()
+        await page.getByRole("radio", { name: "Search" }).focus()
+        await page.keyboard.press("ArrowRight")
+        await page.getByLabel("Page URLs, one per line").waitFor()
         await page.keyboard.press("ArrowRight")
         await page.getByLabel("Searches, one per line").waitFor()
+        await page.keyboard.press("ArrowLeft")
         await page.keyboard.press("ArrowLeft")
         await page.keyboard.press("Tab")
         await page.keyboard.type("http caching")

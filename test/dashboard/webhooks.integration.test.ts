@@ -50,15 +50,13 @@ Dashboard.describeDashboard(
           await dialog.getByRole("button", { name: "I have saved it" }).click()
 
           await page.getByRole("button", { name: `Test ${hook.url}` }).click()
-          const refresh = page.getByRole("button", { name: "Refresh" })
-          const until = async (text: string) => {
-            while ((await page.getByText(text).count()) === 0) await refresh.click()
-          }
-          await until("the endpoint responded with 500")
+          // Nobody has to ask for it: the page follows deliveries that are pending, and the state of their webhook.
+          await page.getByText("the endpoint responded with 500").waitFor()
+          await page.getByText("Failing for 1 minute").waitFor()
           await Dashboard.expectAccessible(page)
           hook.status = 204
           await page.getByRole("button", { name: "Send again: webhook.test" }).first().click()
-          await until("delivered")
+          await page.getByText("Delivered in").waitFor()
           await page.getByText("webhook.test").first().click()
           await Dashboard.expectAccessible(page)
           const width = await page.evaluate("document.documentElement.scrollWidth")
@@ -71,7 +69,7 @@ Dashboard.describeDashboard(
           const { json } = await person.call("GET", "/v1/webhooks/settings")
           assert.deepInclude(json, { low_percents: [50, 90], low_balance: 100 })
 
-          await page.getByRole("button", { name: `Delete ${hook.url}` }).click()
+          await Dashboard.choose(page, `More actions for ${hook.url}`, "Delete")
           await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click()
           await page.getByRole("heading", { name: "No webhook" }).waitFor()
         })

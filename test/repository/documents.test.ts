@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
+import { makeFull, makeIndex } from "../../scripts/llms.ts"
+import { statuses } from "../../src/http/errors.ts"
 
 const root = new URL("../../", import.meta.url)
 
@@ -9,12 +11,15 @@ const documents = [
   "docs/",
   "docs/decisions/",
   "docs/design/",
+  "docs/guides/",
   "docs/operate/",
   "otel/",
   "bench/",
   "data/",
   "clients/",
-  "clients/python/"
+  "clients/python/",
+  "clients/typescript/",
+  "examples/"
 ].flatMap((folder) =>
   readdirSync(fileURLToPath(new URL(folder, root)))
     .filter((name) => name.endsWith(".md"))
@@ -49,5 +54,39 @@ describe("the documents", () => {
         .map((link) => `${document.pathname.slice(root.pathname.length)}: ${link}`)
     )
     assert.deepStrictEqual(broken, [])
+  })
+
+  it("are all listed in docs/README.md, but for designs and decisions, which have lists of their own", () => {
+    const index = readFileSync(new URL("docs/README.md", root), "utf8")
+    const listed = new Set(
+      Array.from(
+        index.matchAll(/\]\((?!https?:)([^)#\s]+)/g),
+        ([, link = ""]) => new URL(link, new URL("docs/", root)).href
+      )
+    )
+    const missing = documents
+      .map(({ href }) => href)
+      .filter((href) => /\/docs\/(?:guides\/|operate\/)?[^/]+\.md$/.test(href) && !href.endsWith("/docs/README.md"))
+      .filter((href) => !listed.has(href))
+    assert.deepStrictEqual(missing, [])
+  })
+
+  it("have a README that fits three screens", () => {
+    assert.isAtMost(readFileSync(new URL("README.md", root), "utf8").trimEnd().split("\n").length, 150)
+  })
+
+  it("are in llms.txt and llms-full.txt as they are now (if not: npm run llms)", () => {
+    assert.strictEqual(readFileSync(new URL("llms.txt", root), "utf8"), makeIndex())
+    assert.strictEqual(readFileSync(new URL("llms-full.txt", root), "utf8"), makeFull())
+  })
+
+  it("name the cause and the cure of every error code", () => {
+    const page = readFileSync(new URL("docs/guides/errors.md", root), "utf8")
+    const described: Array<[unknown, number]> = Array.from(
+      page.matchAll(/^\| `(\w+)` \| (\d+) \|/gm),
+      ([, code, status]): [unknown, number] => [code, Number(status)]
+    )
+    const codes = [...statuses]
+    assert.sameDeepMembers(described, codes)
   })
 })

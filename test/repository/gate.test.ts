@@ -23,4 +23,11 @@ describe("the gate", () => {
     const fast = Array.from(`${scripts.test}`.matchAll(/--project (\S+)/g), ([, name = ""]) => name)
     assert.deepStrictEqual(projects, [...fast, "system"])
   })
+
+  it("tries no test twice in one process, and lists each test of real servers that it tried twice", () => {
+    const [inProcess = "", ...others] = read("vitest.config.ts").split("extends: true").slice(1)
+    assert.notInclude(inProcess, "retry")
+    for (const project of others) assert.include(project, "retry }")
+    assert.include(read(".ci/run"), "--reporter=./test/support/UnstableTests.ts")
+  })
 })

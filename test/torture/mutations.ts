@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process"
 import { rmSync } from "node:fs"
-import { copyWith, type Mutation } from "../../simulation/mutations/mutations.ts"
+import type { Mutation } from "../../simulation/mutations/Mutation.ts"
+import { copyWith } from "../../simulation/mutations/mutations.ts"
 
 /** A fault that the scenario `cost` must find. */
 export interface CostMutation extends Mutation {

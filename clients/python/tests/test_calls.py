@@ -142,7 +142,7 @@ class Cases:
             with Service([answer(200, RESULT)]) as other:
                 running = self.serving(answer(302, b"", Location=f"{other.url}/v1/query"))
                 failed = self.failure(self.client(running), "query", "a")
-                self.assertEqual((failed.code, failed.status), ("unexpected_answer", 302))
+                self.assertEqual((failed.code, failed.status), ("network", 302))
                 self.assertEqual(other.requests, [])
 
     class Errors(Base):

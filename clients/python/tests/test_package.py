@@ -94,14 +94,16 @@ def has_setuptools() -> bool:
 @unittest.skipUnless(has_setuptools(), "no setuptools of version 61 or later")
 class Archives(unittest.TestCase):
     def build(self, what: str) -> str:
-        """Builds in a copy, because setuptools writes beside the sources."""
+        """Builds as pip does, and holds the backend to leaving nothing beside the sources."""
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder)
         copy = os.path.join(folder, "copy")
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "dist"))
-        code = f"import setuptools.build_meta as it; print(it.{what}({folder!r}))"
+        before = sorted(os.listdir(copy) + os.listdir(os.path.join(copy, "src")))
+        code = f"import sys; sys.dont_write_bytecode = True; import build_in_copy as it; print(it.{what}({folder!r}))"
         said = subprocess.run([sys.executable, "-c", code], cwd=copy, capture_output=True, text=True)
         self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(sorted(os.listdir(copy) + os.listdir(os.path.join(copy, "src"))), before)
         return os.path.join(folder, said.stdout.strip().splitlines()[-1])
 
     modules: List[str] = [os.path.basename(it) for it in SOURCES]
@@ -117,7 +119,7 @@ class Archives(unittest.TestCase):
     def test_a_source_archive_has_what_a_wheel_is_made_of(self) -> None:
         with tarfile.open(self.build("build_sdist")) as archive:
             names = [it.partition("/")[2] for it in archive.getnames()]
-        for name in (*(f"src/quarry/{it}" for it in [*self.modules, "py.typed"]), "LICENSE", "README.md", "pyproject.toml"):
+        for name in (*(f"src/quarry/{it}" for it in [*self.modules, "py.typed"]), "LICENSE", "README.md", "pyproject.toml", "build_in_copy.py"):
             self.assertIn(name, names)
 
 

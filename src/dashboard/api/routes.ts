@@ -1,5 +1,7 @@
 import type { BillingSync, CheckoutRequest, PackOrder, PlanChange } from "../../domain/billing/BillingRequest.ts"
 import type { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
+import type { PageResult } from "../../domain/pages/PageBody.ts"
+import type { PagesRequest, PagesResult } from "../../domain/pages/PagesRequest.ts"
 import type { BulkRequest } from "../../domain/search/BulkRequest.ts"
 import type { BulkResult } from "../../domain/search/BulkResult.ts"
 import type { SearchResult } from "../../domain/search/SearchResult.ts"
@@ -56,6 +58,8 @@ export interface Routes {
   "GET /v1/usage": Reads<Wire<typeof Usage>>
   "GET /v1/query": Reads<Wire<typeof SearchResult>>
   "POST /v1/bulk": Takes<Wire<typeof BulkResult>, Wire<typeof BulkRequest>>
+  "GET /v1/page": Reads<Wire<typeof PageResult>>
+  "POST /v1/pages": Takes<Wire<typeof PagesResult>, Wire<typeof PagesRequest>>
   "GET /v1/query/recent": Reads<Wire<typeof RecentQueries>>
   "GET /v1/query/history": Reads<Wire<typeof QueryHistory>>
   "GET /v1/api-keys": Returns<Wire<typeof ApiKeys>>

@@ -2,6 +2,7 @@ import { type Signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { type ApiError, call } from "../api/client.ts"
 import type { Answer, Input, RouteName } from "../api/routes.ts"
+import { epoch } from "./session.ts"
 
 export type Loadable<A> =
   | { readonly _tag: "loading"; readonly previous: A | undefined }
@@ -11,6 +12,8 @@ export type Loadable<A> =
 export interface Resource<A> {
   readonly state: Signal<Loadable<A>>
   readonly reload: () => void
+  /** Reads again without showing that it does. A failure keeps the last value. */
+  readonly refresh: () => void
 }
 
 export const lastOf = <A>(state: Loadable<A>): A | undefined =>
@@ -22,21 +25,22 @@ export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resour
   const running = useRef<AbortController>(undefined)
   const key = JSON.stringify(input)
 
-  const load = async (): Promise<void> => {
+  const load = async (isQuiet = false): Promise<void> => {
     running.current?.abort()
     const controller = new AbortController()
     running.current = controller
-    state.value = { _tag: "loading", previous: lastOf(state.peek()) }
+    if (!isQuiet) state.value = { _tag: "loading", previous: lastOf(state.peek()) }
     const result = await call(route, { ...input, signal: controller.signal })
-    // A 401 leads to the sign-in page; the skeleton stays until then.
+    // After a 401 the person signs in again, and the data is read again then.
     if (controller.signal.aborted || (!result.ok && result.error.code === "unauthorized")) return
+    if (isQuiet && !result.ok) return
     state.value = result.ok ? { _tag: "ready", value: result.value } : { _tag: "failed", error: result.error }
   }
 
   useEffect(() => {
     void load()
     return () => running.current?.abort()
-  }, [route, key])
+  }, [route, key, epoch.value])
 
-  return { state, reload: () => void load() }
+  return { state, reload: () => void load(), refresh: () => void load(true) }
 }

@@ -6,12 +6,17 @@ import type { Query } from "../api/routes.ts"
 
 export const home = "/dashboard"
 
+export interface PageProps {
+  readonly params: Readonly<Record<string, string>>
+}
+
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
 }
 
-const read = (): Place => ({ path: location.pathname, query: new URLSearchParams(location.search) })
+/** A trailing slash means the same page. */
+const read = (): Place => ({ path: location.pathname.replace(/\/+$/, ""), query: new URLSearchParams(location.search) })
 
 export const place = signal<Place>(read())
 
@@ -61,6 +66,7 @@ const followLink = (event: MouseEvent): void => {
 }
 
 export const startRouter = (): void => {
+  if (location.pathname !== place.value.path) history.replaceState(null, "", place.value.path + location.search)
   addEventListener("popstate", update)
   document.addEventListener("click", followLink)
 }

@@ -13,12 +13,8 @@ import { SignInPage } from "../pages/SignIn.tsx"
 import { SignUpPage } from "../pages/SignUp.tsx"
 import { UsagePage } from "../pages/Usage.tsx"
 import { WebhooksPage } from "../pages/Webhooks.tsx"
-import { home } from "./router.ts"
+import { home, type PageProps } from "./router.ts"
 import { signInPath } from "./session.ts"
-
-export interface PageProps {
-  readonly params: Readonly<Record<string, string>>
-}
 
 interface PageRoute {
   /** A path in which `:name` matches one segment. */

@@ -14,6 +14,12 @@ export const session = signal<Session>({ _tag: "loading" })
 
 export const me = computed(() => (session.value._tag === "open" ? session.value.me : undefined))
 
+/** True while the page waits for the password, because its session ended. What was typed on it stays. */
+export const isExpired = signal(false)
+
+/** Counts the sessions of this page. Its data is read again when the person has signed in again. */
+export const epoch = signal(0)
+
 export const signInPath = `${home}/sign-in`
 
 export const openPaths: ReadonlySet<string> = new Set([signInPath, `${home}/sign-up`, `${home}/forgot-password`])
@@ -27,12 +33,17 @@ export const loadSession = async (): Promise<void> => {
   else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 
-const toSignIn = (): void => {
+/** The sign-in page, which leads back to the present page. */
+export const signInAddress = (): string => {
   const { path, query } = place.value
-  if (openPaths.has(path)) return
-  session.value = { _tag: "loading" }
   const next = query.size === 0 ? path : `${path}?${query}`
-  navigate(`${signInPath}?${new URLSearchParams({ next })}`, { replace: true })
+  return `${signInPath}?${new URLSearchParams({ next })}`
+}
+
+const onEnd = (): void => {
+  if (openPaths.has(place.value.path)) return
+  if (session.value._tag === "open") isExpired.value = true
+  else navigate(signInAddress(), { replace: true })
 }
 
 /** Reloads the document, so no data of the previous account stays in memory. */
@@ -44,6 +55,22 @@ export const enter = (): void => {
   reloadAt(ownPlace(place.value.query.get("next")))
 }
 
+/** Continues on the present page after the person signed in again. Another account gets a page of its own. */
+const resume = async (): Promise<void> => {
+  const before = me.value?.email
+  const result = await call("GET /v1/me", {})
+  if (!result.ok) return
+  if (result.value.email !== before) return location.reload()
+  session.value = { _tag: "open", me: result.value }
+  isExpired.value = false
+  epoch.value += 1
+}
+
+export const resumeEverywhere = async (): Promise<void> => {
+  tabs.postMessage("resumed")
+  await resume()
+}
+
 /** Call it after the user signs out or deletes the account. */
 export const leave = (): void => {
   tabs.postMessage("changed")
@@ -51,10 +78,11 @@ export const leave = (): void => {
 }
 
 export const startSession = (): void => {
-  onSessionEnd(toSignIn)
-  // The account may have changed, so the page starts over.
-  tabs.addEventListener("message", () =>
-    openPaths.has(place.value.path) ? reloadAt(ownPlace(place.value.query.get("next"))) : location.reload()
-  )
+  onSessionEnd(onEnd)
+  tabs.addEventListener("message", ({ data }) => {
+    if (openPaths.has(place.value.path)) return reloadAt(ownPlace(place.value.query.get("next")))
+    if (data !== "resumed") return location.reload()
+    if (isExpired.value) void resume()
+  })
   if (!openPaths.has(place.value.path)) void loadSession()
 }

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks"
 import type { ApiError, Result } from "../api/client.ts"
+import { isExpired } from "./session.ts"
 
 export interface Form {
   readonly busy: boolean
@@ -21,7 +22,8 @@ export const useForm = (): Form => {
       void action().then((result) => {
         setBusy(false)
         if (result.ok) onSuccess(result.value)
-        else setError(result.error)
+        // The page asks for the password, and the person repeats the action.
+        else if (result.error.code !== "unauthorized" || !isExpired.value) setError(result.error)
       })
     }
   }

@@ -14,13 +14,25 @@ export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): str
   return `${home}/${name}${next === null ? "" : `?${new URLSearchParams({ next })}`}`
 }
 
-export const EmailField = ({ error }: { readonly error?: string | undefined }) => (
+export const EmailField = ({
+  autofocus = false,
+  error
+}: {
+  readonly error?: string | undefined
+  readonly autofocus?: boolean
+}) => (
   <Field
     label="Email"
     name="email"
     type="email"
     error={error}
-    input={{ autocomplete: "username", required: true, maxLength: 320 }}
+    input={{
+      autocomplete: "username",
+      required: true,
+      maxLength: 320,
+      autofocus,
+      defaultValue: place.peek().query.get("email") ?? ""
+    }}
   />
 )
 

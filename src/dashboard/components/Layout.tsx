@@ -1,24 +1,16 @@
 import type { ComponentChildren } from "preact"
-import { useEffect, useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import { call } from "../api/client.ts"
+import { setTheme, theme } from "../app/preferences.ts"
 import { home, place } from "../app/router.ts"
 import { leave, me } from "../app/session.ts"
+import { pageLinks } from "./pages.ts"
+import { paletteKeys, useShortcuts } from "./Shortcuts.tsx"
 import { Brand } from "./ui/Brand.tsx"
 import { Button } from "./ui/Button.tsx"
-import { Icon, type IconName } from "./ui/Icon.tsx"
+import { Choice } from "./ui/Choice.tsx"
+import { Icon } from "./ui/Icon.tsx"
 import { announce, Toasts } from "./ui/Toast.tsx"
-
-const links: ReadonlyArray<{ readonly path: string; readonly text: string; readonly icon: IconName }> = [
-  { path: home, text: "Overview", icon: "overview" },
-  { path: `${home}/playground`, text: "Playground", icon: "playground" },
-  { path: `${home}/log`, text: "Log", icon: "log" },
-  { path: `${home}/usage`, text: "Usage", icon: "usage" },
-  { path: `${home}/keys`, text: "API keys", icon: "keys" },
-  { path: `${home}/apps`, text: "Connected apps", icon: "apps" },
-  { path: `${home}/webhooks`, text: "Webhooks", icon: "webhooks" },
-  { path: `${home}/billing`, text: "Billing", icon: "billing" },
-  { path: `${home}/account`, text: "Account", icon: "account" }
-]
 
 const isCurrent = (path: string): boolean =>
   path === home ? place.value.path === home : place.value.path === path || place.value.path.startsWith(`${path}/`)
@@ -32,6 +24,16 @@ const signOut = async (): Promise<void> => {
 const Person = () => (
   <section class="person" aria-label="Signed in">
     <p title={me.value?.email}>{me.value?.email ?? "\u00a0"}</p>
+    <Choice
+      legend="Theme"
+      value={theme.value}
+      options={[
+        { value: "system", text: "System" },
+        { value: "light", text: "Light" },
+        { value: "dark", text: "Dark" }
+      ]}
+      onChange={setTheme}
+    />
     <Button kind="quiet" small onClick={() => void signOut()}>
       <Icon name="out" />
       Sign out
@@ -42,7 +44,19 @@ const Person = () => (
 export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
   const [isOpen, setOpen] = useState(false)
   const { path } = place.value
+  const shortcuts = useShortcuts()
+  const toggle = useRef<HTMLButtonElement>(null)
   useEffect(() => setOpen(false), [path])
+  useEffect(() => {
+    if (!isOpen) return undefined
+    const closeOnEscape = ({ key }: KeyboardEvent): void => {
+      if (key !== "Escape") return
+      setOpen(false)
+      toggle.current?.focus()
+    }
+    document.addEventListener("keydown", closeOnEscape)
+    return () => document.removeEventListener("keydown", closeOnEscape)
+  }, [isOpen])
   return (
     <div class="frame">
       <a class="skip" href="#content">
@@ -53,6 +67,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
           <Brand />
         </a>
         <button
+          ref={toggle}
           type="button"
           class="button quiet menu"
           aria-expanded={isOpen}
@@ -64,8 +79,13 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         </button>
       </header>
       <div id="navigation" class={isOpen ? "side open" : "side"}>
+        <button type="button" class="button find" onClick={() => shortcuts.show("palette")}>
+          <Icon name="playground" />
+          <span>Go to</span>
+          <kbd>{paletteKeys}</kbd>
+        </button>
         <nav aria-label="Dashboard">
-          {links.map(({ icon, path, text }) => (
+          {pageLinks.map(({ icon, path, text }) => (
             <a key={path} href={path} aria-current={isCurrent(path) ? "page" : undefined}>
               <Icon name={icon} />
               {text}
@@ -82,6 +102,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         {children}
       </main>
       <Toasts />
+      {shortcuts.dialog}
     </div>
   )
 }

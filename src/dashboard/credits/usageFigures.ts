@@ -105,19 +105,10 @@ export const parametersOf = ({ from, granularity, groupBy, range, to }: View, no
   to: range === "own" ? toMoment(to) : undefined
 })
 
-const next = (at: number, granularity: Granularity): number =>
-  granularity === "hour" ? at + hourMs : granularity === "day" ? at + dayMs : monthsBefore(at, -1)
-
-/** The start of every hour, day, or month of a response, including those without searches. */
-export const stretches = ({ from, granularity, to }: Pick<Usage, "from" | "to" | "granularity">): Array<number> => {
-  const [end, starts] = [Date.parse(to), [] as Array<number>]
-  let at = startOf(Date.parse(from), granularity)
-  while (at < end && starts.length <= maxBuckets) {
-    starts.push(at)
-    at = next(at, granularity)
-  }
-  return starts
-}
+/** The start of every hour, day, or month of a response, which lists idle ones too. */
+export const stretches = ({ series }: Pick<Usage, "series">): ReadonlyArray<number> => [
+  ...new Set(series.map(({ start }) => Date.parse(start)))
+]
 
 export interface Group {
   /** The target or the key id; null for searches without a key. */
@@ -146,7 +137,9 @@ const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => {
 
 export const groupsOf = (series: ReadonlyArray<Row>): ReadonlyArray<Group> => {
   const rows = new Map<string | null, Array<Row>>()
-  for (const row of series) rows.set(row.group, [...(rows.get(row.group) ?? []), row])
+  for (const row of series) {
+    if (row.searches > 0) rows.set(row.group, [...(rows.get(row.group) ?? []), row])
+  }
   return [...rows].map(([id, rows]) => groupOf(id, rows)).sort((a, b) => b.searches - a.searches)
 }
 

@@ -3,38 +3,40 @@ import { call } from "../api/client.ts"
 import { deliversEmails } from "../app/facts.ts"
 import { fieldsOf, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry } from "../components/Entry.tsx"
+import { LinkSent } from "../components/LinkSent.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 
-/** Identical for every address, so it does not reveal which addresses have an account. */
-const LinkSent = () =>
-  deliversEmails ? (
-    <>
-      <PageHeader title="Check your email" />
-      <p class="lead">If this address has an account, we sent a link to it. The link works for one hour.</p>
-    </>
-  ) : (
-    <>
-      <PageHeader title="Ask the operator for the link" />
-      <p class="lead">
-        This deployment does not send email. If this address has an account, the operator can find a link in the server
-        log. The link works for one hour.
-      </p>
-    </>
-  )
+const requestLink = (email: string) => {
+  const redirectTo = `/oauth/confirm?${new URLSearchParams({ callbackURL: nextOf() })}`
+  return call("POST /api/auth/request-password-reset", { body: { email, redirectTo } })
+}
 
 export const ForgotPasswordPage = () => {
   const { busy, error, run } = useForm()
-  const [isSent, setSent] = useState(false)
-  if (isSent) return <LinkSent />
+  const [sentTo, setSentTo] = useState<string>()
+  if (sentTo !== undefined) {
+    // Identical for every address, so it does not reveal which addresses have an account.
+    return (
+      <LinkSent
+        title={deliversEmails ? "Check your email" : "Ask the operator for the link"}
+        email={sentTo}
+        resend={() => requestLink(sentTo)}
+        onOtherAddress={() => setSentTo(undefined)}
+      >
+        {deliversEmails
+          ? "If this address has an account, we sent a link to it. The link works for one hour."
+          : "This deployment does not send email. If this address has an account, the operator can find a link in the server log. The link works for one hour."}
+      </LinkSent>
+    )
+  }
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
     const { email = "" } = fieldsOf(event.currentTarget)
-    const redirectTo = `/oauth/confirm?${new URLSearchParams({ callbackURL: nextOf() })}`
     run(
-      () => call("POST /api/auth/request-password-reset", { body: { email, redirectTo } }),
-      () => setSent(true)
+      () => requestLink(email),
+      () => setSentTo(email)
     )
   }
   return (

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks"
 import type { Answer } from "../api/routes.ts"
 import { changed, useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home } from "../app/router.ts"
-import { describeBounds, isOpen } from "../bounds.ts"
+import { home, navigate, place, setQuery } from "../app/router.ts"
+import { describeBounds, isOpen, periodWords } from "../bounds.ts"
 import {
   BindKeyDialog,
   CreateKeyDialog,
@@ -15,6 +15,8 @@ import {
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
+import { Menu, type MenuItem } from "../components/ui/Menu.tsx"
+import { Meter } from "../components/ui/Meter.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { type Column, Table } from "../components/ui/Table.tsx"
@@ -50,7 +52,7 @@ const name: Column<Key> = {
         </span>
       ))}
       {key.revoked_at !== null && isOpen(key) && (
-        <span class="bound">old secret, stops working {formatRelative(key.revoked_at)}</span>
+        <span class="bound">Old secret, stops working {formatRelative(key.revoked_at)}</span>
       )}
     </div>
   )
@@ -61,18 +63,17 @@ const lastUse: Column<Key> = {
   name: "Last used",
   cell: ({ last_used_at: at }) => (at === null ? <span class="soft">never</span> : formatRelative(at))
 }
-const log: Column<Key> = {
-  name: "Searches",
-  cell: ({ id, name }) => (
-    <span class="links">
-      <a href={`${home}/log?key=${id}`} aria-label={`Log of ${name}`}>
-        Log
-      </a>
-      <a href={`${home}/usage?group_by=key&key=${id}`} aria-label={`Usage of ${name}`}>
-        Usage
-      </a>
-    </span>
-  )
+const budget: Column<Key> = {
+  name: "Spent",
+  cell: ({ budget }) =>
+    budget === null ? (
+      <span class="soft">No limit</span>
+    ) : (
+      <span class="budget">
+        {`${formatNumber(budget.spent)} of ${formatNumber(budget.credits)} ${periodWords[budget.period]}`}
+        <Meter label="Budget spent" used={budget.spent} of={budget.credits} />
+      </span>
+    )
 }
 
 const Share = ({ searches, total }: { readonly searches: number; readonly total: number }) => {
@@ -94,6 +95,15 @@ interface ActiveKeysProps {
   readonly onAction: (action: Action) => void
 }
 
+const itemsOf = (key: Key, onAction: (action: Action) => void): ReadonlyArray<MenuItem> => [
+  ...(key.revoked_at === null
+    ? [{ text: "Edit limits", onSelect: () => onAction({ _tag: "bind", subject: key }) }]
+    : []),
+  { text: "View in the log", onSelect: () => navigate(`${home}/log?key=${key.id}`) },
+  { text: "View usage", onSelect: () => navigate(`${home}/usage?group_by=key&key=${key.id}`) },
+  { text: "Revoke", isDanger: true, onSelect: () => onAction({ _tag: "revoke", subject: key }) }
+]
+
 const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
   const searches = searchesOf(usage)
   return (
@@ -107,11 +117,11 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
         type,
         created,
         lastUse,
+        budget,
         {
           name: "Share of period",
           cell: ({ id }) => usage && <Share searches={searches.get(id) ?? 0} total={usage.totals.searches} />
         },
-        log,
         {
           name: "Actions",
           isNameHidden: true,
@@ -119,22 +129,11 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
           cell: (key) => (
             <span class="row-actions">
               {key.revoked_at === null && (
-                <>
-                  <Button
-                    small
-                    label={`Bounds of ${key.name}`}
-                    onClick={() => onAction({ _tag: "bind", subject: key })}
-                  >
-                    Bounds
-                  </Button>
-                  <Button small label={`Rotate ${key.name}`} onClick={() => onAction({ _tag: "rotate", subject: key })}>
-                    Rotate
-                  </Button>
-                </>
+                <Button small label={`Rotate ${key.name}`} onClick={() => onAction({ _tag: "rotate", subject: key })}>
+                  Rotate
+                </Button>
               )}
-              <Button small label={`Revoke ${key.name}`} onClick={() => onAction({ _tag: "revoke", subject: key })}>
-                Revoke
-              </Button>
+              <Menu label={`More actions for ${key.name}`} items={itemsOf(key, onAction)} />
             </span>
           )
         }
@@ -157,7 +156,14 @@ const RevokedKeys = ({ keys }: { readonly keys: ReadonlyArray<Key> }) => (
         created,
         lastUse,
         { name: "Revoked", cell: ({ revoked_at: at }) => at !== null && formatRelative(at) },
-        log
+        {
+          name: "Searches",
+          cell: ({ id, name }) => (
+            <a href={`${home}/log?key=${id}`} aria-label={`Log of ${name}`}>
+              Log
+            </a>
+          )
+        }
       ]}
     />
   </details>
@@ -186,7 +192,9 @@ const Dialogs = ({ action, ...props }: Omit<OneKeyDialogProps, "subject"> & { re
 export const KeysPage = () => {
   const keys = useRoute("GET /v1/api-keys", {})
   const usage = useRoute("GET /v1/usage", { query: { group_by: "key", granularity: "month" } })
-  const [action, setAction] = useState<Action>()
+  const [action, setAction] = useState<Action | undefined>(() =>
+    place.peek().query.has("create") ? { _tag: "create" } : undefined
+  )
   const reload = (): void => {
     keys.reload()
     usage.reload()
@@ -196,6 +204,10 @@ export const KeysPage = () => {
     announce(text)
     changed("keys")
     keys.reload()
+  }
+  const close = (): void => {
+    setAction(undefined)
+    if (place.peek().query.has("create")) setQuery({ create: undefined })
   }
   const create = (): void => setAction({ _tag: "create" })
   const active = lastOf(keys.state.value)?.api_keys.filter(isOpen) ?? []
@@ -233,9 +245,7 @@ export const KeysPage = () => {
           </Loaded>
         </Card>
       </div>
-      {action && (
-        <Dialogs action={action} onChange={onChange} onGone={keys.reload} onClose={() => setAction(undefined)} />
-      )}
+      {action && <Dialogs action={action} onChange={onChange} onGone={keys.reload} onClose={close} />}
     </>
   )
 }

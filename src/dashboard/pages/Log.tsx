@@ -1,26 +1,34 @@
+import { useEffect, useRef, useState } from "preact/hooks"
 import { queryText } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
+import { usePolling } from "../app/polling.ts"
+import { localZone, zone } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home, place } from "../app/router.ts"
-import { filterNames, LogFilters } from "../components/search/LogFilters.tsx"
+import { LogExport } from "../components/search/LogExport.tsx"
+import { LogFilters } from "../components/search/LogFilters.tsx"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { announce } from "../components/ui/Toast.tsx"
+import { Toggle } from "../components/ui/Toggle.tsx"
+import { historyQuery, isFiltered } from "../search/logView.ts"
 import { playground } from "../search/searches.ts"
 
 type History = Answer<"GET /v1/query/history">
 
+type Keys = Answer<"GET /v1/api-keys">["api_keys"]
+
 const entriesOnPage = 50
+
+const withoutCursor = ({ cursor: _, ...filters }: Readonly<Record<string, string>>) => filters
 
 const path = `${home}/log`
 
-const parameterNames: ReadonlySet<string> = new Set([...filterNames, "cursor"])
-
-const parametersOf = (query: URLSearchParams): Readonly<Record<string, string>> =>
-  Object.fromEntries([...query].filter(([name, value]) => parameterNames.has(name) && value !== ""))
+/** The cursor of the page before each page that was opened in this tab; empty for the first. */
+const newerThan = new Map<string, string>()
 
 const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly isFiltered: boolean }) => {
   if (hasOlder) {
@@ -58,20 +66,31 @@ const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly 
   )
 }
 
-const Pager = ({ next, parameters }: { readonly next: string | null; readonly parameters: Record<string, string> }) => {
-  const { cursor, ...filters } = parameters
-  if (cursor === undefined && next === null) return null
+const Pager = ({ next }: { readonly next: string | null }) => {
+  const { query } = place.value
+  const cursor = query.get("cursor") ?? ""
+  if (cursor === "" && next === null) return null
+  const at = (cursor: string): string => path + queryText({ ...Object.fromEntries(query), cursor })
+  if (next !== null) newerThan.set(next, cursor)
+  const newer = newerThan.get(cursor)
   return (
     <nav class="pager" aria-label="Pages of the log">
-      {cursor === undefined ? (
+      {cursor === "" ? (
         <span />
       ) : (
-        <a class="button" href={path + queryText(filters)}>
-          Newest
-        </a>
+        <span class="actions">
+          <a class="button" href={at("")}>
+            Newest
+          </a>
+          {newer !== undefined && newer !== "" && (
+            <a class="button" href={at(newer)}>
+              Newer
+            </a>
+          )}
+        </span>
       )}
       {next !== null && (
-        <a class="button" href={path + queryText({ ...filters, cursor: next })}>
+        <a class="button" href={at(next)}>
           Older
         </a>
       )}
@@ -79,32 +98,52 @@ const Pager = ({ next, parameters }: { readonly next: string | null; readonly pa
   )
 }
 
-const Entries = ({
-  history,
-  parameters
-}: {
-  readonly history: History
-  readonly parameters: Record<string, string>
-}) => {
+const Entries = ({ history, keys }: { readonly history: History; readonly keys: Keys }) => {
   const { next_cursor: next, queries } = history
   return (
     <>
       {queries.length === 0 ? (
-        <Empty hasOlder={next !== null} isFiltered={Object.keys(parameters).length > 0} />
+        <Empty hasOlder={next !== null} isFiltered={isFiltered(place.value.query)} />
       ) : (
-        <LogTable caption="Searches, newest first" entries={queries} />
+        <LogTable caption="Searches, newest first" entries={queries} keys={keys} />
       )}
-      <Pager next={next} parameters={parameters} />
+      <Pager next={next} />
     </>
   )
 }
 
+const live = { everyMs: 3_000, maxMs: 600_000 }
+
+/** A page of the log begins at its top. */
+const useTop = (cursor: string | null): void => {
+  const seen = useRef(cursor)
+  useEffect(() => {
+    if (seen.current === cursor) return
+    seen.current = cursor
+    document.getElementById("entries")?.scrollIntoView()
+  }, [cursor])
+}
+
 export const LogPage = () => {
-  const parameters = parametersOf(place.value.query)
+  const { query } = place.value
+  const [now, setNow] = useState(Date.now)
+  const [isLive, setLive] = useState(false)
+  const parameters = historyQuery(query, now)
   const history = useRoute("GET /v1/query/history", { query: { ...parameters, limit: entriesOnPage } })
   const keys = useRoute("GET /v1/api-keys", {})
   const state = history.state.value
+  const known = lastOf(keys.state.value)?.api_keys ?? []
+  const isFirst = !query.has("cursor")
+  useTop(query.get("cursor"))
+  usePolling(isLive && isFirst, history.refresh, {
+    ...live,
+    onEnd: () => {
+      setLive(false)
+      announce("Live updates stopped after 10 minutes.")
+    }
+  })
   const refresh = (): void => {
+    setNow(Date.now())
     history.reload()
     keys.reload()
     announce("Log refreshed.")
@@ -113,25 +152,30 @@ export const LogPage = () => {
     <>
       <PageHeader
         title="Log"
-        lead="All charged searches of this account, newest first."
+        lead={`All charged searches and pages of this account, newest first. Times are in ${zone.value === "utc" ? "UTC" : localZone}.`}
         actions={
-          <Button busy={state._tag === "loading"} onClick={refresh}>
-            Refresh
-          </Button>
+          <>
+            <Toggle isOn={isLive && isFirst} disabled={!isFirst} onChange={setLive}>
+              Live
+            </Toggle>
+            <Button busy={state._tag === "loading"} onClick={refresh}>
+              Refresh
+            </Button>
+            <LogExport keys={known} parameters={withoutCursor(parameters)} />
+          </>
         }
       />
       <div class="stack">
         <section class="card" aria-label="Filters">
-          <LogFilters
-            keys={lastOf(keys.state.value)?.api_keys ?? []}
-            issues={state._tag === "failed" ? state.error.issues : {}}
-          />
+          <LogFilters keys={known} issues={state._tag === "failed" ? state.error.issues : {}} />
         </section>
-        <Card title="Searches">
-          <Loaded resource={history} height={480}>
-            {(value) => <Entries history={value} parameters={parameters} />}
-          </Loaded>
-        </Card>
+        <div id="entries">
+          <Card title="Searches">
+            <Loaded resource={history} height={480}>
+              {(value) => <Entries history={value} keys={known} />}
+            </Loaded>
+          </Card>
+        </div>
       </div>
     </>
   )

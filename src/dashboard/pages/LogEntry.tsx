@@ -2,8 +2,8 @@ import type { ComponentChildren } from "preact"
 import { queryText } from "../api/client.ts"
 import type { Answer, LoggedSearch } from "../api/routes.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
+import type { PageProps } from "../app/router.ts"
 import { home } from "../app/router.ts"
-import type { PageProps } from "../app/routes.tsx"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { SearchCode } from "../components/search/SearchCode.tsx"
 import { Badge, OutcomeBadge } from "../components/ui/Badge.tsx"
@@ -118,6 +118,7 @@ const Batch = ({ current, id }: { readonly id: string; readonly current: string 
             caption="Charged rows of the batch"
             isBatch
             current={current}
+            keys={[]}
             entries={queries.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))}
           />
         )}
@@ -136,11 +137,9 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
         title={isPage ? "URL" : "Query"}
         isWide
         action={
-          !isPage && (
-            <a class="button primary" href={playground + queryText(draftQuery(draft))}>
-              Run again in the playground
-            </a>
-          )
+          <a class="button primary" href={playground + queryText(draftQuery(draft))}>
+            Run again in the playground
+          </a>
         }
       >
         <p class="query" dir="auto">
@@ -151,7 +150,7 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
         <Card title="Details">
           <Facts entry={entry} keys={lastOf(keys.state.value)?.api_keys ?? []} />
         </Card>
-        {!isPage && <SearchCode draft={draft} />}
+        <SearchCode draft={draft} />
       </div>
       {entry.batch_id && <Batch id={entry.batch_id} current={entry.id} />}
     </>

@@ -1,15 +1,17 @@
 import type { Answer } from "../api/routes.ts"
+import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home } from "../app/router.ts"
 import { BurnDown } from "../components/credits/BurnDown.tsx"
 import { StackedBars } from "../components/credits/StackedBars.tsx"
+import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstSteps.tsx"
+import { Problems } from "../components/overview/Problems.tsx"
 import { OutcomeBadge } from "../components/ui/Badge.tsx"
 import { Card } from "../components/ui/Card.tsx"
-import { CodeBlock } from "../components/ui/CodeBlock.tsx"
 import { Meter } from "../components/ui/Meter.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { Stat } from "../components/ui/Stat.tsx"
-import { Loaded } from "../components/ui/States.tsx"
+import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
 import { burnDown, failures, forecast, startOfDay } from "../credits/figures.ts"
 import {
@@ -22,13 +24,13 @@ import {
   plural
 } from "../format.ts"
 
-/** The state of the account at one look: credits, the day so far, the latest searches. */
+/** The state of the account at a glance: problems, first steps, credits, today, and the latest searches. */
 
 type Usage = Answer<"GET /v1/usage">
 
 const recentEntries = 8
 
-/** The reset of the quota in words; nothing on the trial, whose credits are given once. */
+/** When the quota resets. Undefined on the trial, whose credits are granted once. */
 const resetOf = ({ resets_at: reset }: Usage): string | undefined =>
   reset === null ? undefined : `renews ${formatRelative(reset)}`
 
@@ -43,11 +45,11 @@ const Credits = ({ usage }: { readonly usage: Usage }) => {
           note={quota === null ? undefined : resetOf(usage)}
         />
         <Stat
-          name="Of the plan"
+          name="Plan credits"
           value={remaining === null ? formatNumber(used) : formatNumber(remaining)}
           note={quota === null ? "used" : `of ${formatNumber(quota)}`}
         />
-        <Stat name="Of packs" value={formatNumber(balance)} note="do not expire" />
+        <Stat name="Pack credits" value={formatNumber(balance)} note="never expire" />
       </dl>
       {quota !== null && <Meter label="Quota used" used={used} of={quota} />}
     </>
@@ -71,10 +73,10 @@ const Today = ({ usage: { totals } }: { readonly usage: Usage }) => {
 
 const forecastText = (usage: Usage): string => {
   const result = forecast(usage, Date.now())
-  if (result === undefined) return "The dashed line is the even pace that lasts until the reset."
+  if (result === undefined) return "The dashed line shows an even pace until the reset."
   return result._tag === "runsOut"
-    ? `At this pace the quota is used up on ${formatDayAndYear(new Date(result.at).toISOString())}, before the reset.`
-    : `At this pace ${plural(result.left, "credit")} are left at the reset.`
+    ? `At this pace you run out of quota on ${formatDayAndYear(new Date(result.at).toISOString())}, before the reset.`
+    : `At this pace you will have ${plural(result.left, "credit")} left at the reset.`
 }
 
 const Period = ({ usage }: { readonly usage: Usage }) => {
@@ -138,33 +140,17 @@ const Latest = ({ queries }: { readonly queries: ReadonlyArray<Entry> }) => (
   />
 )
 
-/** The steps until the first search, for an account that has none. */
-const FirstSteps = () => (
-  <ol class="steps">
-    <li>
-      <h3>Make an API key</h3>
-      <p>
-        <a href={`${home}/keys`}>Create a key</a> and put it into your environment as <code>QUARRY_API_KEY</code>.
-      </p>
-    </li>
-    <li>
-      <h3>Search</h3>
-      <CodeBlock
-        title="Shell"
-        what="the command"
-        text={`curl -H "Authorization: Bearer $QUARRY_API_KEY" \\\n  '${location.origin}/v1/query?query=http+caching'`}
-      />
-      <p>
-        Or <a href={`${home}/playground`}>try it in the playground</a>, without a key.
-      </p>
-    </li>
-    <li>
-      <h3>See what came of it</h3>
-      <p>
-        Each search is in the <a href={`${home}/log`}>log</a> with its outcome, credits and time.
-      </p>
-    </li>
-  </ol>
+const NoSearches = () => (
+  <EmptyState
+    title="No searches yet"
+    action={
+      <a class="button primary" href={`${home}/playground?query=http+caching`}>
+        Run a search
+      </a>
+    }
+  >
+    Each search appears here with its outcome, credits, and time.
+  </EmptyState>
 )
 
 const more = (path: string, text: string) => <a href={`${home}/${path}`}>{text}</a>
@@ -173,7 +159,9 @@ export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
   const today = useRoute("GET /v1/usage", { query: { from: startOfDay(Date.now()), granularity: "hour" } })
   const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
+  const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
   const plan = lastOf(usage.state.value)?.plan_name
+  const searches = lastOf(recent.state.value)?.queries
   return (
     <>
       <PageHeader
@@ -186,6 +174,13 @@ export const OverviewPage = () => {
         }
       />
       <div class="grid">
+        <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />
+        {!areStepsHidden.value &&
+          (keys === undefined || searches === undefined ? (
+            <FirstStepsSkeleton />
+          ) : (
+            <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
+          ))}
         <Card title="Credits" action={more("billing", "Plan and packs")}>
           <Loaded resource={usage} height={104}>
             {(usage) => <Credits usage={usage} />}
@@ -201,9 +196,9 @@ export const OverviewPage = () => {
             {(usage) => <Period usage={usage} />}
           </Loaded>
         </Card>
-        <Card title="Searches" isWide action={more("log", "Whole log")}>
+        <Card title="Searches" isWide action={more("log", "Full log")}>
           <Loaded resource={recent} height={330}>
-            {({ queries }) => (queries.length === 0 ? <FirstSteps /> : <Latest queries={queries} />)}
+            {({ queries }) => (queries.length === 0 ? <NoSearches /> : <Latest queries={queries} />)}
           </Loaded>
         </Card>
       </div>

@@ -10,8 +10,8 @@ import { PageHeader } from "../components/ui/PageHeader.tsx"
 
 const wordsOf = (message: string): string =>
   message === "Email not verified"
-    ? "This email address is not confirmed yet. Open the link that we just sent again."
-    : "The email address or password is incorrect."
+    ? "This email address is not confirmed yet. Open the link we just sent to it."
+    : "Incorrect email or password."
 
 export const SignInPage = () => {
   const { busy, error, run } = useForm()
@@ -26,7 +26,7 @@ export const SignInPage = () => {
       {error && <Notice text={error.code === "unauthorized" ? wordsOf(error.message) : error.message} />}
       <ProviderButtons />
       <form onSubmit={submit}>
-        <EmailField />
+        <EmailField autofocus />
         <Field
           label="Password"
           name="password"

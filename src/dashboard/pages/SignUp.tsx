@@ -1,21 +1,14 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
-import { signUpMode } from "../app/facts.ts"
+import { deliversEmails, signUpMode } from "../app/facts.ts"
 import { enter } from "../app/session.ts"
 import { fieldsOf, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { LinkSent } from "../components/LinkSent.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Field } from "../components/ui/Field.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
-
-/** Identical for an address that already has an account, so it does not reveal which addresses do. */
-const ConfirmationSent = () => (
-  <>
-    <PageHeader title="Check your email" />
-    <p class="lead">We sent you a link. Open it to confirm your email address and sign in.</p>
-  </>
-)
 
 const SignUpClosed = () => (
   <>
@@ -31,43 +24,83 @@ const leads = {
   invite: "Sign-up is by invitation. Use the email address that the operator invited."
 }
 
-export const SignUpPage = () => {
+const unguessableBytes = 24
+
+/**
+ * A password that nobody knows. Where emails are delivered, the person chooses one at the link that confirms the address,
+ * so the form does not ask for another before.
+ */
+const unguessable = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(unguessableBytes)), (byte) =>
+    byte.toString(16).padStart(2, "0")
+  ).join("")
+
+const signUp = (email: string, password: string) => {
+  // Better Auth requires a name. Quarry does not use it.
+  const body = { email, password, name: email.split("@", 1).join(""), callbackURL: nextOf() }
+  return call("POST /api/auth/sign-up/email", { body })
+}
+
+const PasswordField = ({ issue }: { readonly issue: string | undefined }) => (
+  <Field
+    label="Password"
+    name="password"
+    type="password"
+    hint="At least 8 characters."
+    error={issue && `The password ${issue}.`}
+    input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
+  />
+)
+
+const SignUpForm = ({ onSent }: { readonly onSent: (email: string) => void }) => {
   const { busy, error, run } = useForm()
-  const [isSent, setSent] = useState(false)
-  if (signUpMode === "closed") return <SignUpClosed />
-  if (isSent) return <ConfirmationSent />
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
-    const { email = "", password = "" } = fieldsOf(event.currentTarget)
-    // Better Auth requires a name. Quarry does not use it.
-    const body = { email, password, name: email.split("@", 1).join(""), callbackURL: nextOf() }
+    const { email = "", password = unguessable() } = fieldsOf(event.currentTarget)
     run(
-      () => call("POST /api/auth/sign-up/email", { body }),
-      ({ signed_in }) => (signed_in ? enter() : setSent(true))
+      () => signUp(email, password),
+      ({ signed_in }) => (signed_in ? enter() : onSent(email))
     )
   }
   const { email, password, ...others } = error?.issues ?? {}
   return (
     <>
-      <PageHeader title="Create an account" lead={leads[signUpMode]} />
       {error && email === undefined && password === undefined && (
         <Notice text={Object.values(others).length > 0 ? Object.values(others).join(". ") : error.message} />
       )}
       <ProviderButtons />
       <form onSubmit={submit}>
         <EmailField error={email && `The address ${email}.`} />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          hint="At least 8 characters."
-          error={password && `The password ${password}.`}
-          input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
-        />
+        {!deliversEmails && <PasswordField issue={password} />}
         <Button kind="primary" type="submit" busy={busy}>
           {busy ? "Creating the account" : "Create account"}
         </Button>
       </form>
+      {deliversEmails && <p class="foot">We will email you a link to confirm your address and choose a password.</p>}
+    </>
+  )
+}
+
+export const SignUpPage = () => {
+  const [sentTo, setSentTo] = useState<string>()
+  if (signUpMode === "closed") return <SignUpClosed />
+  if (sentTo !== undefined) {
+    // Identical for an address that already has an account, so it does not reveal which addresses do.
+    return (
+      <LinkSent
+        title="Check your email"
+        email={sentTo}
+        resend={() => signUp(sentTo, unguessable())}
+        onOtherAddress={() => setSentTo(undefined)}
+      >
+        We sent a link to this address. Open it within one hour to choose your password and sign in.
+      </LinkSent>
+    )
+  }
+  return (
+    <>
+      <PageHeader title="Create an account" lead={leads[signUpMode]} />
+      <SignUpForm onSent={setSentTo} />
       <p class="foot">
         Already have an account? <a href={otherEntry("sign-in")}>Sign in</a>
       </p>

@@ -12,6 +12,7 @@ import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { Stat } from "../components/ui/Stat.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
+import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
 import { failures } from "../credits/figures.ts"
 import {
@@ -24,10 +25,21 @@ import {
   type View,
   viewOf
 } from "../credits/usageFigures.ts"
-import { formatDayAndYear, formatNumber, formatPercent, formatStretch } from "../format.ts"
+import {
+  formatDayAndYear,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatRatio,
+  formatStretch,
+  plural
+} from "../format.ts"
 
 type Usage = Answer<"GET /v1/usage">
 type Keys = Answer<"GET /v1/api-keys">["api_keys"]
+/** The newest entries that latency is measured on: the most that one request returns. */
+const latencySample = 100
+
 type NameOf = (id: string | null) => string
 
 const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
@@ -53,14 +65,84 @@ const namesOf =
 const visible = (usage: Usage, { only }: View): ReadonlyArray<Group> =>
   groupsOf(only === undefined ? usage.series : usage.series.filter(({ group }) => group === only))
 
-const Totals = ({ groups }: { readonly groups: ReadonlyArray<Group> }) => {
+const signed = new Intl.NumberFormat(undefined, {
+  style: "percent",
+  maximumFractionDigits: 0,
+  signDisplay: "exceptZero"
+})
+
+const compared = (after: number, before: number | undefined): string | undefined => {
+  if (before === undefined) return undefined
+  const change = changeOf(after, before)
+  return change === undefined
+    ? `${formatNumber(before)} in the previous range`
+    : `${signed.format(change)} from ${formatNumber(before)}`
+}
+
+/** How long the newest searches of the range took. */
+const Latency = ({
+  from,
+  only,
+  to
+}: {
+  readonly from: string
+  readonly to: string
+  readonly only: string | undefined
+}) => {
+  const entries = lastOf(
+    useRoute("GET /v1/query/history", { query: { from, to, key: only, limit: latencySample } }).state.value
+  )?.queries
+  const durations = entries?.filter(({ cached }) => !cached).map(({ duration_ms: ms }) => ms) ?? []
+  const shown = (share: number): string => {
+    const value = percentile(durations, share)
+    return value === undefined ? "–" : formatDuration(value)
+  }
+  const note = durations.length === 0 ? undefined : `of the newest ${plural(durations.length, "uncached request")}`
+  return (
+    <>
+      <Stat name="Median latency" value={shown(0.5)} note={note} />
+      <Stat name="95th percentile" value={shown(0.95)} note={note} />
+    </>
+  )
+}
+
+interface TotalsProps {
+  readonly groups: ReadonlyArray<Group>
+  readonly usage: Usage
+  readonly view: View
+}
+
+const Totals = ({ groups, usage, view }: TotalsProps) => {
+  const { from, to } = usage
+  const range = previousRange(from, to)
+  const previous = lastOf(
+    useRoute("GET /v1/usage", { query: { ...range, granularity: "month", group_by: view.only && "key" } }).state.value
+  )
+  const before = previous && visible(previous, view)
+  const beforeSum = (count: (group: Group) => number): number | undefined =>
+    before?.reduce((all, group) => all + count(group), 0)
   const sum = (count: (group: Group) => number): number => groups.reduce((all, group) => all + count(group), 0)
   const searches = sum((group) => group.searches)
   const failed = sum(failures)
+  const credits = sum((group) => group.credits)
   return (
     <dl class="stats">
-      <Stat name="Searches" value={formatNumber(searches)} />
-      <Stat name="Credits" value={formatNumber(sum(({ credits }) => credits))} note="charged" />
+      <Stat
+        name="Searches"
+        value={formatNumber(searches)}
+        note={compared(
+          searches,
+          beforeSum((group) => group.searches)
+        )}
+      />
+      <Stat
+        name="Credits"
+        value={formatNumber(credits)}
+        note={compared(
+          credits,
+          beforeSum((group) => group.credits)
+        )}
+      />
       <Stat
         name="Succeeded"
         value={searches === 0 ? "–" : formatPercent((searches - failed) / searches)}
@@ -71,6 +153,7 @@ const Totals = ({ groups }: { readonly groups: ReadonlyArray<Group> }) => {
         value={formatNumber(failed)}
         note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} of them timed out`}
       />
+      <Latency from={from} to={to} only={view.only} />
     </dl>
   )
 }
@@ -131,6 +214,11 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
         { name: "Searches", isFigure: true, cell: ({ searches }) => formatNumber(searches) },
         { name: "Share", isFigure: true, cell: ({ searches }) => formatPercent(searches / Math.max(1, all)) },
         { name: "Credits", isFigure: true, cell: ({ credits }) => formatNumber(credits) },
+        {
+          name: "Credits each",
+          isFigure: true,
+          cell: ({ credits, searches }) => formatRatio(credits / Math.max(1, searches))
+        },
         { name: "Failed", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_error) },
         { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) }
       ]}
@@ -172,7 +260,7 @@ const Nothing = ({ view }: { readonly view: View }) => (
 const Report = ({ groups, nameOf, usage, view }: ChartProps) => (
   <div class="stack">
     <Card title="Totals">
-      <Totals groups={groups} />
+      <Totals groups={groups} usage={usage} view={view} />
     </Card>
     <Card title="Over time">
       {groups.length === 0 ? (

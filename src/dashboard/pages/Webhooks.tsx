@@ -7,6 +7,7 @@ import { useForm } from "../app/useForm.ts"
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
+import { Menu, type MenuItem } from "../components/ui/Menu.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
@@ -21,18 +22,18 @@ import {
   RotateWebhookDialog,
   type Webhook
 } from "../components/webhooks/WebhookDialogs.tsx"
-import { formatRelative, plural } from "../format.ts"
+import { formatSpan, plural } from "../format.ts"
 
 const dialogs = { change: ChangeWebhookDialog, rotate: RotateWebhookDialog, delete: DeleteWebhookDialog }
 
 type Action = { readonly _tag: "create" } | { readonly _tag: keyof typeof dialogs; readonly subject: Webhook }
 
-const reasons = { account: "disabled", failing: "disabled: failed for five days", gone: "disabled: returned 410" }
+const reasons = { account: "Disabled", failing: "Disabled: failed for five days", gone: "Disabled: returned 410" }
 
 const State = ({ disabled_reason: reason, failing_since: since }: Webhook) => {
   if (reason !== null) return <Badge text={reasons[reason]} kind="bad" />
-  if (since !== null) return <Badge text={`failing since ${formatRelative(since)}`} kind="slow" />
-  return <Badge text="working" kind="ok" />
+  if (since !== null) return <Badge text={`Failing for ${formatSpan(since)}`} kind="bad" />
+  return <Badge text="Working" kind="ok" />
 }
 
 interface ListProps {
@@ -60,14 +61,16 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
   const actions = (webhook: Webhook) => {
     const { disabled_at: disabledAt, id, url } = webhook
     const isDisabled = disabledAt !== null
-    const buttons = [
+    const buttons: ReadonlyArray<readonly [text: string, onClick: () => void]> = [
       ["Deliveries", () => onOpen(id)],
-      ...(isDisabled ? [] : [["Test", () => test(webhook)] as const]),
-      ["Change", () => onAction({ _tag: "change", subject: webhook })],
-      ["Rotate", () => onAction({ _tag: "rotate", subject: webhook })],
-      [isDisabled ? "Enable" : "Disable", () => toggle(webhook)],
-      ["Delete", () => onAction({ _tag: "delete", subject: webhook })]
-    ] as const
+      isDisabled ? ["Enable", () => toggle(webhook)] : ["Test", () => test(webhook)]
+    ]
+    const items: ReadonlyArray<MenuItem> = [
+      { text: "Edit", onSelect: () => onAction({ _tag: "change", subject: webhook }) },
+      { text: "Rotate secret", onSelect: () => onAction({ _tag: "rotate", subject: webhook }) },
+      ...(isDisabled ? [] : [{ text: "Disable", onSelect: () => toggle(webhook) }]),
+      { text: "Delete", isDanger: true, onSelect: () => onAction({ _tag: "delete", subject: webhook }) }
+    ]
     return (
       <span class="row-actions">
         {buttons.map(([text, onClick]) => (
@@ -75,6 +78,7 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
             {text}
           </Button>
         ))}
+        <Menu label={`More actions for ${url}`} items={items} />
       </span>
     )
   }
@@ -87,10 +91,10 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
         rows={webhooks}
         keyOf={({ id }) => id}
         columns={[
-          { name: "URL", isHeader: true, cell: ({ url }) => <bdi>{url}</bdi> },
+          { name: "URL", isHeader: true, cell: ({ url }) => <bdi class="address">{url}</bdi> },
           {
             name: "Events",
-            cell: ({ events }) => (events.length === 0 ? "all" : plural(events.length, "type"))
+            cell: ({ events }) => (events.length === 0 ? "All" : plural(events.length, "type"))
           },
           { name: "Status", cell: (webhook) => <State {...webhook} /> },
           { name: "Actions", isNameHidden: true, isFigure: true, cell: actions }
@@ -144,7 +148,7 @@ export const WebhooksPage = () => {
         </Card>
         {open && (
           <Card title="Deliveries">
-            <WebhookDeliveries key={open.id} {...open} />
+            <WebhookDeliveries key={open.id} onChange={webhooks.refresh} {...open} />
           </Card>
         )}
         <Card title="Thresholds and emails">

@@ -45,9 +45,13 @@ const maxAddressCharacters = 8_000
 
 /** The search form as text. It is kept in the URL and turned into requests and code samples. */
 export interface Draft {
-  readonly mode: "single" | "bulk"
+  readonly mode: "single" | "bulk" | "page"
   readonly query: string
   readonly queries: string
+  /** Addresses of pages, one per line. */
+  readonly urls: string
+  readonly format: string
+  readonly links: string
   readonly target: string
   readonly geo: string
   /** Empty means the default locale of the country. */
@@ -61,6 +65,9 @@ const defaults: Draft = {
   mode: "single",
   query: "",
   queries: "",
+  urls: "",
+  format: "markdown",
+  links: "false",
   target: "alpha_search",
   geo: "us",
   locale: "",
@@ -74,15 +81,17 @@ const names = Object.keys(defaults) as ReadonlyArray<keyof Draft>
 const changed = (draft: Draft, fields: ReadonlyArray<keyof Draft> = names): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.filter((name) => draft[name] !== defaults[name]).map((name) => [name, draft[name]]))
 
+const modes = ["single", "bulk", "page"] as const
+
 export const readDraft = (query: URLSearchParams): Draft => {
   const given = Object.fromEntries(names.map((name) => [name, query.get(name) || defaults[name]]))
-  return { ...defaults, ...given, mode: query.get("mode") === "bulk" ? "bulk" : "single" }
+  return { ...defaults, ...given, mode: modes.find((mode) => mode === query.get("mode")) ?? "single" }
 }
 
 /** The draft as URL parameters. A batch too long for a URL is left out. */
 export const draftQuery = (draft: Draft): Query => {
   const query = changed(draft)
-  return fitsAddress(draft) ? query : { ...query, queries: undefined }
+  return fitsAddress(draft) ? query : { ...query, queries: undefined, urls: undefined }
 }
 
 export const fitsAddress = (draft: Draft): boolean =>
@@ -96,11 +105,33 @@ export const searchQuery = (draft: Draft): Readonly<Record<string, string>> => (
   ...changed(draft, [...options, "page", "num", "safe"])
 })
 
-export const rowsOf = ({ queries }: Draft): ReadonlyArray<string> =>
-  queries
+const linesOf = (text: string): ReadonlyArray<string> =>
+  text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
+
+/** The searches of a batch, or the addresses of pages. */
+export const rowsOf = (draft: Draft): ReadonlyArray<string> =>
+  linesOf(draft.mode === "page" ? draft.urls : draft.queries)
+
+/** A test compares it with the API's own limit. */
+export const maxPageRows = 20
+
+/** True for a request of several pages, which is `POST /v1/pages`. */
+export const isManyPages = (draft: Draft): boolean => draft.mode === "page" && rowsOf(draft).length > 1
+
+/** The parameters of `GET /v1/page` that differ from their defaults. */
+export const pageQuery = (draft: Draft): Readonly<Record<string, string>> => ({
+  url: rowsOf(draft)[0] ?? "",
+  ...changed(draft, ["format", "links"])
+})
+
+export const pagesBody = (draft: Draft): Input<"POST /v1/pages">["body"] => ({
+  urls: rowsOf(draft),
+  ...(draft.format === "text" ? { format: "text" } : {}),
+  ...(draft.links === "true" ? { links: true } : {})
+})
 
 export const bulkBody = (draft: Draft): Input<"POST /v1/bulk">["body"] => ({
   queries: rowsOf(draft),
@@ -109,10 +140,10 @@ export const bulkBody = (draft: Draft): Input<"POST /v1/bulk">["body"] => ({
 })
 
 /** The draft that repeats a logged search. Entries for pages lack search fields and get the defaults. */
-export const draftOf = ({ geo, locale, num, page, query, safe, target }: LoggedSearch): Draft => ({
+export const draftOf = ({ geo, kind, locale, num, page, query, safe, target }: LoggedSearch): Draft => ({
   ...defaults,
-  query,
-  target,
+  ...(kind === "page" ? { mode: "page", urls: query } : { query }),
+  target: kind === "page" ? defaults.target : target,
   geo: geo ?? defaults.geo,
   locale: locale === null || locale === defaultLocale(geo ?? defaults.geo) ? "" : locale,
   page: String(page ?? defaults.page),

@@ -5,18 +5,22 @@ import { home } from "../app/router.ts"
 import { me } from "../app/session.ts"
 import { announce } from "../components/ui/Toast.tsx"
 import { formatDuration, plural } from "../format.ts"
-import { bulkBody, type Draft, draftQuery, searchQuery } from "./draft.ts"
+import { bulkBody, type Draft, draftQuery, isManyPages, pageQuery, pagesBody, searchQuery } from "./draft.ts"
 
 /** Playground results. They are kept across page changes, so going back does not run and charge a search again. */
 
 export type SearchAnswer = Answer<"GET /v1/query">
 export type BatchAnswer = Answer<"POST /v1/bulk">
+export type PageAnswer = Answer<"GET /v1/page">
+export type PagesAnswer = Answer<"POST /v1/pages">
 
 export type Finished = {
   readonly draft: Draft
 } & (
   | { readonly _tag: "single"; readonly result: Result<SearchAnswer> }
   | { readonly _tag: "bulk"; readonly result: Result<BatchAnswer> }
+  | { readonly _tag: "page"; readonly result: Result<PageAnswer> }
+  | { readonly _tag: "pages"; readonly result: Result<PagesAnswer> }
 )
 
 interface Running {
@@ -54,13 +58,18 @@ export const leftAfter = (headers: Headers): number | undefined => {
 }
 
 const run = async (draft: Draft, signal: AbortSignal): Promise<Finished> =>
-  draft.mode === "single"
-    ? { _tag: "single", draft, result: await call("GET /v1/query", { query: searchQuery(draft), signal }) }
-    : { _tag: "bulk", draft, result: await call("POST /v1/bulk", { body: bulkBody(draft), signal }) }
+  isManyPages(draft)
+    ? { _tag: "pages", draft, result: await call("POST /v1/pages", { body: pagesBody(draft), signal }) }
+    : draft.mode === "page"
+      ? { _tag: "page", draft, result: await call("GET /v1/page", { query: pageQuery(draft), signal }) }
+      : draft.mode === "single"
+        ? { _tag: "single", draft, result: await call("GET /v1/query", { query: searchQuery(draft), signal }) }
+        : { _tag: "bulk", draft, result: await call("POST /v1/bulk", { body: bulkBody(draft), signal }) }
 
 const resultCount = (finished: Finished): string => {
   if (!finished.result.ok) return ""
   const time = formatDuration(finished.result.durationMs)
+  if (finished._tag === "page") return `The page was read in ${time}.`
   return finished._tag === "single" && finished.result.ok
     ? `${plural(finished.result.value.results.organic.length, "result")} in ${time}.`
     : `The batch finished in ${time}.`

@@ -187,7 +187,7 @@ const termsOf = (
   const isRunning = subscription.period.end > now
   const period = isRunning ? subscription.period : billingCycle(cycleStart, now)
   const inPeriod = isRunning ? paid : limitsOfPeriod(history, plan, [], period)
-  // A change that the provider is late with is no step of its period.
+  // A change that the provider makes late is not a step of its period.
   const own = inPeriod.plan === plan ? { plan, ...inPeriod.limits } : ownTerms(plan, terms)
   return {
     ...own,

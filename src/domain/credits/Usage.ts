@@ -1,4 +1,4 @@
-import { Result, Schema } from "effect"
+import { DateTime, Result, Schema } from "effect"
 import { InvalidRequest } from "../errors.ts"
 import { acrossFields, type FieldsRule, momentParameter, parseMoment } from "../requests/fields.ts"
 import type { Outcome } from "../search/LogEntry.ts"
@@ -89,6 +89,31 @@ export const UsageParameters = Schema.Struct({
     Schema.annotateKey({ description: "Returns separate buckets for each target or key." })
   )
 }).check(acrossFields(rangeRule))
+
+/** The start of the UTC hour, day or month that contains `at`. */
+const bucketStart = (at: number, granularity: Granularity): number =>
+  DateTime.toEpochMillis(DateTime.startOf(DateTime.makeUnsafe(at), granularity))
+
+const nextStart = (start: number, granularity: Granularity): number =>
+  DateTime.toEpochMillis(DateTime.add(DateTime.makeUnsafe(start), { [`${granularity}s`]: 1 }))
+
+const emptyBucket = (start: number): UsageBucket => ({ start, group: undefined, ...total([]) })
+
+/**
+ * Adds a bucket with zero counts for each hour, day or month of the range that has none. Without them, a chart would draw
+ * a line across idle days.
+ */
+export const fillBuckets = (
+  { from, granularity, to }: Pick<UsageQuery, "from" | "to" | "granularity">,
+  buckets: ReadonlyArray<UsageBucket>
+): ReadonlyArray<UsageBucket> => {
+  const used = Map.groupBy(buckets, ({ start }) => start)
+  const filled: Array<UsageBucket> = []
+  for (let start = bucketStart(from, granularity); start < to; start = nextStart(start, granularity)) {
+    filled.push(...(used.get(start) ?? [emptyBucket(start)]))
+  }
+  return filled
+}
 
 /** The trial has no period, so its last 30 days are counted. */
 const trialWindowMs = 30 * 24 * hourMs

@@ -1,5 +1,6 @@
 import { DateTime, Effect, Result, Schema, type SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
 import { InvalidRequest, type Issue } from "../errors.ts"
+import { mistakesBetween } from "../index/spelling.ts"
 import { isCarriable, normalizeWhitespace } from "../text.ts"
 
 /** Decodes each field of a request by its schema and reports every failure (R6). */
@@ -45,6 +46,10 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
+/** Names a likely mistake: a number in quotes. */
+const hintFor = (value: unknown, isTypeFailure: boolean): string =>
+  isTypeFailure && typeof value === "string" && /^\d+$/.test(value) ? ", without quotes" : ""
+
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const isObject = (value: unknown): value is RawFields =>
@@ -63,7 +68,8 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
     for (const { message: found = "is not valid", path = [] } of formatIssue(issue).issues) {
       const field = path.map(String).join(".")
       const value = raw[field]
-      const message = Array.isArray(value) && !isFilter(issue) ? notOneValue(value) : found
+      const isTypeFailure = !isFilter(issue)
+      const message = Array.isArray(value) && isTypeFailure ? notOneValue(value) : found + hintFor(value, isTypeFailure)
       if (!messages.has(field)) messages.set(field, message)
     }
   }
@@ -93,12 +99,48 @@ const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
   return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
 }
 
+/** Limits the names that are compared, because callers choose how many they send. */
+const maxComparedNames = 64
+const comparedName = /^[A-Za-z_.-]{1,32}$/
+
+/** Names that other search APIs have for a field. */
+const otherNames: Readonly<Record<string, ReadonlyArray<string>>> = {
+  query: ["q", "search", "text", "term", "prompt", "input", "keywords"],
+  url: ["address", "link", "href", "uri"],
+  queries: ["query", "searches", "batch"]
+}
+
+const resembles = (sent: string, field: string): boolean =>
+  (otherNames[field]?.includes(sent) ?? false) ||
+  (sent.length > 2 && (sent.startsWith(field) || field.startsWith(sent))) ||
+  mistakesBetween(sent, field, 2) <= Math.min(2, field.length - 2)
+
+/** Adds the unknown field that was probably meant to the issue of a missing one (R71): `q` for `query`. */
+const withMeantFields = (
+  issues: ReadonlyArray<Issue>,
+  input: unknown,
+  names: ReadonlyArray<string>
+): ReadonlyArray<Issue> => {
+  if (!isObject(input)) return issues
+  const isMissing = ({ field }: Issue) => names.includes(field) && !Object.hasOwn(input, field)
+  if (!issues.some(isMissing)) return issues
+  const unknown = Object.keys(input)
+    .slice(0, maxComparedNames)
+    .filter((name) => !names.includes(name) && comparedName.test(name))
+  return issues.map((issue) => {
+    const sent = isMissing(issue) ? unknown.find((name) => resembles(name.toLowerCase(), issue.field)) : undefined
+    return sent === undefined ? issue : { ...issue, message: `${issue.message}; you sent \`${sent}\` instead` }
+  })
+}
+
 export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
   const decode = Schema.decodeUnknownResult(schema, reportAll)
   const names = namesIn(schema.ast)
   return (raw: unknown): Result.Result<A, InvalidRequest> => {
     const input = cutLists(raw, names)
-    return Result.mapError(decode(input), ({ issue }) => InvalidRequest.fromIssues(issuesOf(issue, input)))
+    return Result.mapError(decode(input), ({ issue }) =>
+      InvalidRequest.fromIssues(withMeantFields(issuesOf(issue, input), raw, names))
+    )
   }
 }
 

@@ -17,6 +17,9 @@ export const Position = Schema.Struct({
 })
 export type Position = typeof Position.Type
 
+const kinds = ["search", "page"] as const
+export type LogKind = (typeof kinds)[number]
+
 export interface HistoryFilter {
   readonly id: string | undefined
   readonly target: AnyTarget | undefined
@@ -26,6 +29,9 @@ export interface HistoryFilter {
   readonly source: string | undefined
   /** A substring of the query, ignoring case. */
   readonly text: string | undefined
+  readonly kind: LogKind | undefined
+  readonly requestId: string | undefined
+  readonly minDurationMs: number | undefined
   readonly from: number | undefined
   readonly to: number | undefined
 }
@@ -38,6 +44,9 @@ export const everything: HistoryFilter = {
   batchId: undefined,
   source: undefined,
   text: undefined,
+  kind: undefined,
+  requestId: undefined,
+  minDurationMs: undefined,
   from: undefined,
   to: undefined
 }
@@ -87,6 +96,8 @@ export const maxEntries = 100
 export const defaultEntries = 20
 const maxIdCharacters = 64
 const maxSourceCharacters = 64
+/** Longer than any request may take. */
+const maxDurationMs = 600_000
 
 const Limit = wholeNumber(maxEntries, { default: defaultEntries, description: "Maximum number of entries to return." })
 const limit = Schema.optionalKey(asDigits(Limit, wholeNumberMessage(maxEntries)))
@@ -117,6 +128,21 @@ export const HistoryParameters = Schema.Struct({
       Schema.annotateEncoded({ description: "Only searches whose query contains this text, ignoring case." })
     )
   ),
+  kind: Schema.optionalKey(
+    Schema.Literals(kinds).annotate({
+      message: `must be one of ${kinds.join(", ")}`,
+      description: "Only searches, or only pages that were read."
+    })
+  ),
+  request: Schema.optionalKey(
+    limitedText(maxIdCharacters, { description: "Only the entries of the request with this `X-Request-Id`." })
+  ),
+  min_ms: Schema.optionalKey(
+    asDigits(
+      wholeNumber(maxDurationMs, { description: "Only entries that took at least this many milliseconds." }),
+      wholeNumberMessage(maxDurationMs)
+    )
+  ),
   from: momentParameter("Start of the range, inclusive"),
   to: momentParameter("End of the range, exclusive"),
   cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
@@ -132,6 +158,9 @@ export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): Histo
     batchId: parameters.batch,
     source: parameters.source,
     text: parameters.text,
+    kind: parameters.kind,
+    requestId: parameters.request?.toLowerCase(),
+    minDurationMs: parameters.min_ms,
     from: parameters.from,
     to: parameters.to
   },

@@ -1,7 +1,7 @@
 import { toJson } from "../../domain/search/Capabilities.ts"
 import { namesOf } from "../../services/providers/Provider.ts"
 import type { ProviderState } from "../../services/providers/ProviderMonitor.ts"
-import { toMomentOrNull } from "../wire.ts"
+import { toMomentOrNull } from "../timestamps.ts"
 
 export const providerView = (state: ProviderState) => ({
   ...namesOf(state),

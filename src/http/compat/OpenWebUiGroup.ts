@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { ownErrors } from "./CompatError.ts"
 import { documented } from "./endpoints.ts"
-import { ownErrors } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
 export const OpenWebUiRequest = Schema.Struct({

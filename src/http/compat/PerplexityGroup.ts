@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Text } from "../../domain/requests/fields.ts"
+import { ownErrors } from "./CompatError.ts"
 import { alias, documented } from "./endpoints.ts"
-import { ownErrors } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
 const maxQueries = 5
@@ -17,7 +17,7 @@ export const PerplexityRequest = Schema.Struct({
   ])
     .annotate({
       message: `must be a query, or a list of 1 to ${maxQueries} queries`,
-      description: "Multiple queries are joined into one."
+      description: "Each query is a search, for one credit. Their results are combined by rank."
     })
     .pipe(Schema.annotateKey({ messageMissingKey: "is required" })),
   max_results: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 10 if absent." })),

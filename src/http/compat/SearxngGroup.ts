@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Text } from "../../domain/requests/fields.ts"
 import { SearchParameters } from "../../domain/search/SearchRequest.ts"
+import { ownErrors } from "./CompatError.ts"
 import { alias, documented } from "./endpoints.ts"
-import { ownErrors } from "./errors.ts"
 import { LongQuery } from "./fields.ts"
 
 /** Supported parameters. SearXNG's other parameters are accepted and ignored. */

@@ -1,18 +1,19 @@
 import type { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
-import type { InvalidRequest, RateLimited } from "../../domain/errors.ts"
+import type { InvalidRequest, NotFound, RateLimited } from "../../domain/errors.ts"
 import type { RawFields } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../../domain/search/Target.ts"
 import type { Sender } from "../listener/Intake.ts"
+import type { CompatError } from "./CompatError.ts"
 
 export type Engines = Readonly<Record<string, Target>>
 
 /** A search request translated from another service's format. */
 export interface CompatRequest {
-  /** Not limited in length, because programs send whole conversations. */
-  readonly query: string
+  /** Not limited in length, because programs send whole conversations. Each query of a list is a search of its own. */
+  readonly query: string | ReadonlyArray<string>
   readonly target?: Target | undefined
   readonly geo?: string | undefined
   readonly locale?: string | undefined
@@ -25,8 +26,10 @@ export interface CompatRequest {
 }
 
 export interface CompatResults {
+  /** The search, or the batch of several. */
   readonly id: string
   readonly requestId: string
+  /** The first query as it was searched. */
   readonly query: string
   readonly results: ReadonlyArray<OrganicResult>
   readonly durationMs: number
@@ -43,4 +46,9 @@ export interface Shape {
   /** Accepts the key as `api_key` in the body if no header has one. */
   readonly takesKeyInBody: boolean
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>
+}
+
+/** A service with its own format of errors. The others use the API's envelope. */
+export interface ShapeWithErrors extends Shape {
+  readonly toError: (error: CompatError | NotFound) => { readonly status: number; readonly body: unknown }
 }

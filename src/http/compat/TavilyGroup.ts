@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { maxListEntries, Text } from "../../domain/requests/fields.ts"
+import type { CompatError } from "./CompatError.ts"
 import { documented } from "./endpoints.ts"
-import type { CompatError } from "./errors.ts"
 import { Count, LongQuery } from "./fields.ts"
 
 /** Limited because each result is compared with every domain. */

@@ -5,6 +5,9 @@ import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
 import { PerplexityGroup } from "./PerplexityGroup.ts"
 import { SearxngGroup } from "./SearxngGroup.ts"
 import { TavilyGroup } from "./TavilyGroup.ts"
+import { BraveGroup } from "./web/BraveGroup.ts"
+import { ExaGroup } from "./web/ExaGroup.ts"
+import { SerperGroup } from "./web/SerperGroup.ts"
 
 /** The OpenAPI description, including the compatible endpoints that the operator enabled. */
 export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.OpenAPISpec => {
@@ -13,7 +16,10 @@ export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.Ope
     SearxngGroup.annotate(OpenApi.Exclude, isOff("searxng")),
     TavilyGroup.annotate(OpenApi.Exclude, isOff("tavily")),
     OpenWebUiGroup.annotate(OpenApi.Exclude, isOff("openwebui")),
-    PerplexityGroup.annotate(OpenApi.Exclude, isOff("perplexity"))
+    PerplexityGroup.annotate(OpenApi.Exclude, isOff("perplexity")),
+    BraveGroup.annotate(OpenApi.Exclude, isOff("brave")),
+    SerperGroup.annotate(OpenApi.Exclude, isOff("serper")),
+    ExaGroup.annotate(OpenApi.Exclude, isOff("exa"))
   )
   return OpenApi.fromApi(api, documentOptions)
 }

@@ -2,6 +2,9 @@ import type { OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
 import type { PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
 import type { SearxngAnswer } from "./SearxngGroup.ts"
 import type { TavilyAnswer, TavilyRequest } from "./TavilyGroup.ts"
+import type { BraveAnswer } from "./web/BraveGroup.ts"
+import type { ExaAnswer, ExaRequest } from "./web/ExaGroup.ts"
+import type { SerperAnswer, SerperRequest } from "./web/SerperGroup.ts"
 
 const query = "http caching"
 const title = "HTTP caching"
@@ -50,7 +53,51 @@ const perplexity: PerplexityAnswer = {
   results: [{ title, url, snippet: text, date: null, last_updated: null }]
 }
 
+const brave: BraveAnswer = {
+  type: "search",
+  query: { original: query, more_results_available: false },
+  mixed: { type: "mixed", main: [{ type: "web", index: 0, all: false }], top: [], side: [] },
+  web: {
+    type: "search",
+    results: [
+      {
+        type: "search_result",
+        title,
+        url,
+        description: text,
+        is_source_local: false,
+        is_source_both: false,
+        family_friendly: true,
+        language: "",
+        profile: { name: "example.org", url, long_name: "www.example.org" },
+        meta_url: {
+          scheme: "https",
+          netloc: "www.example.org",
+          hostname: "www.example.org",
+          path: "/guides/http-caching"
+        }
+      }
+    ],
+    family_friendly: true
+  }
+}
+
+const serper: SerperAnswer = {
+  searchParameters: { q: query, num: 5, type: "search", engine: "quarry" },
+  organic: [{ title, link: url, snippet: text, position: 1 }],
+  credits: 1
+}
+
+const exa: ExaAnswer = {
+  requestId: "0f8fad5b-d9cb-469f-a165-70867728950e",
+  resolvedSearchType: "keyword",
+  results: [{ id: url, title, url, publishedDate: null, author: null }],
+  searchTime: 412
+}
+
 export const compatRequests = {
+  compatSerper: { q: query, num: 5 } satisfies SerperRequest,
+  compatExa: { query, numResults: 5 } satisfies ExaRequest,
   compatTavily: { query, max_results: 5, country: "germany" } satisfies TavilyRequest,
   compatOpenWebUi: { query, count: 5 } satisfies OpenWebUiRequest,
   compatPerplexity: { query, max_results: 5 } satisfies PerplexityRequest
@@ -61,5 +108,8 @@ export const compatResponses = {
   compatSearxngForm: searxng,
   compatTavily: tavily,
   compatOpenWebUi: openWebUi,
-  compatPerplexity: perplexity
+  compatPerplexity: perplexity,
+  compatBrave: brave,
+  compatSerper: serper,
+  compatExa: exa
 }

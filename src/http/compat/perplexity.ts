@@ -24,7 +24,7 @@ export const perplexity: Shape = {
   read: readJson,
   decode: (fields) =>
     Result.map(decode(fields), ({ country, max_results: count = defaultNum, query }) => ({
-      query: typeof query === "string" ? query : query.join(" "),
+      query,
       geo: country === undefined ? undefined : (countryCode(country) ?? country),
       num: count,
       answer: answerUpTo(count)

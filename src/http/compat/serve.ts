@@ -1,33 +1,28 @@
 import { Cause, Effect, Result } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { CredentialHeaders } from "../../domain/accounts/Credential.ts"
 import { keyChallenge } from "../../domain/accounts/OAuth.ts"
-import type { Principal } from "../../domain/accounts/Principal.ts"
+import { unacceptedCredential } from "../../domain/accounts/unacceptedCredential.ts"
 import { presentedKey } from "../../domain/compat/CompatKey.ts"
-import { InvalidRequest, internalError } from "../../domain/errors.ts"
+import { InvalidRequest, internalError, type NotFound } from "../../domain/errors.ts"
 import type { RawFields } from "../../domain/requests/fields.ts"
-import { defaultNum, maxQueryCodePoints, type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
-import { targetRules, targets } from "../../domain/search/Target.ts"
-import { codePointLength, cutAtWord } from "../../domain/text.ts"
 import { Credentials, type RequestCredentials } from "../../services/accounts/Credentials.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
-import { Search } from "../../services/search/Search.ts"
 import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { isObject } from "../docs/jsonSchema.ts"
 import { noteError } from "../errors.ts"
-import { searchFacts } from "../handlers/search.ts"
-import { logSettlement, withQuotaOnFailure } from "../handlers/settlements.ts"
 import type { Sender } from "../listener/Intake.ts"
 import { limitByAddress } from "../middleware/addressLimit.ts"
 import { client } from "../middleware/clientAddress.ts"
 import { logFault } from "../middleware/Edge.ts"
 import { admit } from "../middleware/RateLimiting.ts"
 import { checkParameterCount } from "../requests/query.ts"
-import { quotaHeaders } from "../responses/headers.ts"
 import { Compat } from "./Compat.ts"
-import type { CompatError } from "./errors.ts"
+import type { CompatError } from "./CompatError.ts"
 import { present } from "./fields.ts"
 import { makeKeylessPrincipal } from "./keyless.ts"
-import type { CompatRequest, Shape } from "./Shape.ts"
+import type { Shape } from "./Shape.ts"
+import { makeSearches } from "./searches.ts"
 
 /*
  * Applies the same checks as `/v1/query`, in the same order (R1), as one function: the credential may be in the body,
@@ -41,30 +36,42 @@ const notObject = InvalidRequest.whole("the body must be a JSON object")
 const toFields = ({ fields }: Shape, input: unknown): Result.Result<RawFields, InvalidRequest> =>
   isObject(input) && !Array.isArray(input) ? Result.succeed(present(input, fields)) : Result.fail(notObject)
 
+/** Limits of `X-Quarry-Ignored`, because callers choose the names. */
+const maxIgnoredNames = 20
+const ignoredName = /^[A-Za-z0-9_.[\]-]{1,64}$/
+
+/** Names the parameters that have a value and no effect, so that a developer sees what a migration loses. */
+const ignoredHeader = ({ fields }: Shape, input: unknown): Readonly<Record<string, string>> => {
+  if (!isObject(input)) return {}
+  const all = Object.keys(input).slice(0, maxIgnoredNames * 10)
+  const names = all.filter((name) => !fields.includes(name) && input[name] !== null && input[name] !== "")
+  const listed = names.filter((name) => ignoredName.test(name)).slice(0, maxIgnoredNames)
+  return listed.length === 0 ? {} : { "x-quarry-ignored": listed.join(", ") }
+}
+
 const readFields = (shape: Shape, request: Request, sender: Sender) =>
-  Effect.flatMap(shape.read(request, sender), (input) => Effect.fromResult(toFields(shape, input)))
+  Effect.flatMap(shape.read(request, sender), (input) =>
+    Effect.flatMap(CurrentRequest, (state) => {
+      setHeaders(state, ignoredHeader(shape, input))
+      return Effect.fromResult(toFields(shape, input))
+    })
+  )
+
+/** The messages of R71. All headers with keys are read here, so that only two of its cases are left. */
+const nothing: CredentialHeaders = {
+  authorization: undefined,
+  marketplaceSecret: undefined,
+  marketplaceUser: undefined,
+  sessionCookies: [],
+  demoOrigin: undefined
+}
+const noKey = unacceptedCredential(nothing, ["key"], undefined)
+const keyNotAccepted = unacceptedCredential({ ...nothing, authorization: "Bearer key" }, ["key"], undefined)
 
 /** The key in a body. Any value other than a string is an invalid key. */
 const keyIn = (fields: Result.Result<RawFields, unknown>): string | undefined => {
   if (Result.isFailure(fields) || fields.success.api_key === undefined) return undefined
   return typeof fields.success.api_key === "string" ? fields.success.api_key : ""
-}
-
-const toSearchRequest = (shape: Shape, asked: CompatRequest, state: RequestState) => {
-  const { geo, locale, num = defaultNum, page, safe = "off", target = targets[0] } = asked
-  const rules = targetRules[target]
-  const query = cutAtWord(asked.query, maxQueryCodePoints)
-  if (query !== asked.query) addLogFields(state, { query_cut_from: codePointLength(asked.query) })
-  return toSearch({
-    query,
-    target,
-    num: Math.min(Math.max(num, 1), rules.maxNum),
-    safe: rules.safe ? safe : "off",
-    source: `compat:${shape.name}`,
-    ...(geo === undefined ? {} : { geo }),
-    ...(locale === undefined ? {} : { locale }),
-    ...(page === undefined ? {} : { page })
-  })
 }
 
 const credentialsOf = (request: Request, key: string): RequestCredentials => ({
@@ -81,7 +88,7 @@ const credentialsOf = (request: Request, key: string): RequestCredentials => ({
 export const makeServe = Effect.gen(function* () {
   const credentials = yield* Credentials
   const limiter = yield* RateLimiter
-  const search = yield* Search
+  const runSearches = yield* makeSearches
   const { engines } = yield* Compat
   const keyless = yield* makeKeylessPrincipal
 
@@ -90,23 +97,13 @@ export const makeServe = Effect.gen(function* () {
     Effect.andThen(limitByAddress(limiter), Effect.result(readFields(shape, request, "anonymous")))
 
   const authenticate = (request: Request, key: string | undefined, state: RequestState) =>
-    Effect.tapError(
+    Effect.catch(
       key === undefined ? keyless(request) : credentials.authenticate(credentialsOf(request, key), ["key"]),
-      () => Effect.sync(() => setHeaders(state, { "www-authenticate": keyChallenge(key !== undefined) }))
+      () => {
+        setHeaders(state, { "www-authenticate": keyChallenge(key !== undefined) })
+        return Effect.fail(key === undefined ? noKey : keyNotAccepted)
+      }
     )
-
-  const run = Effect.fnUntraced(function* (principal: Principal, asked: SearchRequest, state: RequestState) {
-    addLogFields(state, { target: asked.target })
-    const running = search.run(principal, asked, (settlement) => {
-      state.work = logSettlement(state, settlement, searchFacts)
-    })
-    const settlement = yield* withQuotaOnFailure(state, running)
-    addLogFields(state, searchFacts(settlement))
-    setHeaders(state, quotaHeaders(settlement.receipt))
-    const { id, query, ranking } = yield* Effect.fromResult(settlement.body)
-    const durationMs = settlement.entry?.durationMs ?? 0
-    return { id, requestId: state.id, query, results: ranking.results, durationMs }
-  })
 
   return Effect.fnUntraced(function* (
     shape: Shape,
@@ -129,7 +126,7 @@ export const makeServe = Effect.gen(function* () {
     yield* checkParameterCount
     const fields = yield* early === undefined ? readFields(shape, request, "authenticated") : Effect.fromResult(early)
     const asked = yield* Effect.fromResult(shape.decode(fields, engines))
-    const found = yield* run(principal, yield* Effect.fromResult(toSearchRequest(shape, asked, state)), state)
+    const found = yield* runSearches(shape, principal, asked, state)
     return HttpServerResponse.jsonUnsafe(asked.answer(found))
   }, Effect.tapError(noteError))
 })
@@ -137,7 +134,7 @@ export const makeServe = Effect.gen(function* () {
 /** Encodes every error in the service's own format, including defects. */
 export const answerErrors = <R>(
   served: Effect.Effect<HttpServerResponse.HttpServerResponse, CompatError, R>,
-  toError: (error: CompatError) => { readonly status: number; readonly body: unknown }
+  toError: (error: CompatError | NotFound) => { readonly status: number; readonly body: unknown }
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> => {
   const respond = (error: CompatError) => {
     const { body, status } = toError(error)

@@ -5,8 +5,7 @@ import { matchDomains } from "../../domain/search/Domain.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { maxNum } from "../../domain/search/SearchRequest.ts"
 import { readJson } from "../requests/body.ts"
-import type { CompatError } from "./errors.ts"
-import type { CompatResults, Shape } from "./Shape.ts"
+import type { CompatResults, ShapeWithErrors } from "./Shape.ts"
 import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
 
 const defaultResults = 5
@@ -45,7 +44,7 @@ const hasFilter = ({ exclude_domains: excluded = [], include_domains: included =
 const decode = decoder(TavilyRequest)
 
 /** Tavily's search. Requests more results if domain lists will filter them. */
-export const tavily: Shape = {
+export const tavily: ShapeWithErrors = {
   name: "tavily",
   fields: Object.keys(TavilyRequest.fields),
   takesKeyInBody: true,
@@ -57,10 +56,9 @@ export const tavily: Shape = {
       num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
       safe: request.safe_search === true ? "strict" : "off",
       answer: answerTo(request)
-    }))
+    })),
+  toError: ({ _tag, message }) => ({
+    status: _tag === "not_found" ? 404 : tavilyStatuses[_tag],
+    body: { detail: { error: message } } satisfies TavilyError
+  })
 }
-
-export const toTavilyError = ({ _tag, message }: CompatError) => ({
-  status: tavilyStatuses[_tag],
-  body: { detail: { error: message } } satisfies TavilyError
-})

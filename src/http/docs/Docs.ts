@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
@@ -13,15 +14,18 @@ import { style } from "./style.ts"
 
 /** Routes of the API reference: `/docs` for people and `/openapi.json` for programs. Both are made at the first request. */
 
-/** Headers that forbid the page everything but its own stylesheet: scripts, frames, forms and other origins. */
+/** Headers that allow the page its own files and the API, and forbid frames, forms, other origins and text as code. */
 const pageHeaders = {
   "content-security-policy":
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer"
 }
 
+const script = readFileSync(new URL("reference.js", import.meta.url), "utf8")
+
 const stylePath = `/docs/style-${fingerprint(style)}.css` as const
+const scriptPath = `/docs/script-${fingerprint(script)}.js` as const
 
 /** Loaded where it is needed, so that a start without such endpoints does not wait for their definitions. */
 const describeWith = (shapes: ReadonlyArray<CompatShape>) =>
@@ -37,7 +41,7 @@ const makeResponses = Effect.gen(function* () {
   const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
   const document = documentAt({ ...described }, origin)
   // The API's own document has these parts; tests read the page and hold the document to the service.
-  const page = pageOf(document as unknown as Document, stylePath, yield* Plans)
+  const page = pageOf(document as unknown as Document, { style: stylePath, script: scriptPath }, yield* Plans)
   return {
     page: assetResponse({
       text: page,
@@ -45,6 +49,7 @@ const makeResponses = Effect.gen(function* () {
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),
     style: assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutableHeaders }),
+    script: assetResponse({ text: script, contentType: "text/javascript; charset=utf-8", headers: immutableHeaders }),
     document: assetResponse({
       text: JSON.stringify(document),
       contentType: "application/json",
@@ -58,12 +63,20 @@ export const layer = Layer.unwrap(
     const services = yield* Effect.context<Effect.Services<typeof makeResponses>>()
     // A client that leaves must not end what others wait for.
     const responses = yield* Effect.cached(Effect.uninterruptible(Effect.provide(makeResponses, services)))
-    const route = (path: "/docs" | "/openapi.json" | typeof stylePath, name: "page" | "style" | "document") =>
+    const route = (
+      path: "/docs" | "/openapi.json" | typeof stylePath | typeof scriptPath,
+      name: "page" | "style" | "script" | "document"
+    ) =>
       HttpRouter.add(
         "GET",
         path,
         Effect.flatMap(responses, (made) => made[name])
       )
-    return Layer.mergeAll(route("/docs", "page"), route(stylePath, "style"), route("/openapi.json", "document"))
+    return Layer.mergeAll(
+      route("/docs", "page"),
+      route(stylePath, "style"),
+      route(scriptPath, "script"),
+      route("/openapi.json", "document")
+    )
   })
 )

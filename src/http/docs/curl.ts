@@ -2,7 +2,7 @@ import type { Endpoint, SecurityScheme } from "./document.ts"
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-const addressOf = ({ parameters = [], path }: Endpoint): string => {
+export const addressOf = ({ parameters = [], path }: Endpoint): string => {
   const examples = parameters.filter(({ example }) => example !== undefined)
   const address = examples.reduce(
     (text, { example, in: place, name }) => (place === "path" ? text.replace(`{${name}}`, String(example)) : text),

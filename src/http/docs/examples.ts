@@ -187,7 +187,7 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   app_id: appId
 }
 
-/** Ids of each kind, which tell by their prefix of which. */
+/** An id of each kind. Its prefix names the kind. */
 export const idExamples: ReadonlyArray<string> = [keyId, webhook.id, delivery.id]
 
 export const requestExamples: Readonly<Record<string, unknown>> = {

@@ -59,6 +59,14 @@ export const headers: { readonly [name: string]: Json } = {
   }
 }
 
+/** A header of compatible endpoints alone, so that a document without them has no unused part. */
+const compatHeaders: { readonly [name: string]: Json } = {
+  "X-Quarry-Ignored": {
+    description: "Names of sent parameters that had no effect, separated by commas. Absent if there are none.",
+    schema: { type: "string" }
+  }
+}
+
 const rateLimitHeaders = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
@@ -77,7 +85,9 @@ const quotaHeaders = [
 
 const repeatable: ReadonlySet<string> = new Set(["query", "bulk", "page", "pages"])
 
-const spends = (id: unknown): boolean => repeatable.has(String(id)) || String(id).startsWith("compat")
+const isCompat = (id: unknown): boolean => String(id).startsWith("compat")
+
+const spends = (id: unknown): boolean => repeatable.has(String(id)) || isCompat(id)
 
 const takesKeys = ({ security }: Json): boolean =>
   Array.isArray(security) && security.some((requirement) => isObject(requirement) && "apiKey" in requirement)
@@ -89,6 +99,7 @@ const canRetry = ({ operationId }: Json, status: string): boolean =>
 const responseHeaders = (operation: Json, status: string): ReadonlyArray<string> => [
   "X-Request-Id",
   ...(status === "401" && takesKeys(operation) ? ["WWW-Authenticate"] : []),
+  ...(status !== "401" && status !== "500" && isCompat(operation.operationId) ? ["X-Quarry-Ignored"] : []),
   ...(status === "401" || status === "500" ? [] : rateLimitHeaders),
   ...(status === "429" || canRetry(operation, status) ? ["Retry-After"] : []),
   ...(status === "200" && operation.operationId === "exportAccount" ? ["Content-Disposition"] : []),
@@ -200,24 +211,6 @@ const securitySchemes: Json = {
       "change data need an Origin or Sec-Fetch-Site of this deployment, as browsers send it. Requests that spend credits " +
       "must not come from another site. Over plain http, except on localhost, they also need the header " +
       `${dashboardHeader}, with any value.`
-  },
-  marketplaceSecret: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Marketplace-Proxy-Secret",
-    description: "Set by the marketplace's proxy; integrators never send it."
-  },
-  marketplaceUser: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Marketplace-User",
-    description: "The subscriber that the proxy acts for; integrators never send it."
-  },
-  demoOrigin: {
-    type: "apiKey",
-    in: "header",
-    name: "X-Demo-Origin",
-    description: "The deployment's demo origin. Not allowed together with an Authorization header or a session."
   }
 }
 
@@ -268,7 +261,7 @@ export const completeDocument = (generated: Json): Json => {
   const hasCompat = Object.keys(document.paths ?? {}).some((path) => path.startsWith("/compat/"))
   document.components = {
     ...(isObject(document.components) ? document.components : {}),
-    headers,
+    headers: hasCompat ? { ...headers, ...compatHeaders } : headers,
     securitySchemes: hasCompat ? { ...securitySchemes, ...compatSchemes } : securitySchemes
   }
   return documentAt(document, defaultOrigin)

@@ -1,5 +1,5 @@
 import { type Html, html } from "../html/html.ts"
-import { curlOf } from "./curl.ts"
+import { addressOf, curlOf } from "./curl.ts"
 import { type Document, type Endpoint, fieldsOf, nameOf, type Response, resolve } from "./document.ts"
 import { fieldTable, typeOf } from "./schemas.ts"
 
@@ -69,7 +69,19 @@ const responsesOf = ({ responses }: Endpoint): Html => html`<table class="respon
 ${Object.entries(responses).map(responseRow)}</tbody>
 </table>`
 
-const sample = (caption: string, text: string): Html => html`<figure>
+/** What the page's script needs to write the request in other languages, and to run it. */
+const requestAttributes = (endpoint: Endpoint): Html => {
+  const body = endpoint.requestBody?.content?.[json]?.example
+  const accepts = (name: RegExp): boolean =>
+    endpoint.security.some((requirement) => Object.keys(requirement).some((key) => name.test(key)))
+  const hasKey = accepts(/key|bearer/i)
+  const spendsCredits = endpoint.tags.some((tag) => tag === "Search" || tag === "Pages")
+  return html` data-method="${endpoint.method}" data-path="${addressOf(endpoint)}" data-key="${String(hasKey)}" data-session="${String(
+    accepts(/session|cookie/i)
+  )}" data-cost="${String(spendsCredits)}"${body === undefined ? undefined : html` data-body="${JSON.stringify(body)}"`}`
+}
+
+const sample = (caption: string, text: string, attributes?: Html): Html => html`<figure${attributes}>
 <figcaption>${caption}</figcaption>
 <pre tabindex="0"><code>${text}</code></pre>
 </figure>`
@@ -78,7 +90,7 @@ const samplesOf = (document: Document, endpoint: Endpoint, origin: string): Html
   const [status, response] = Object.entries(endpoint.responses)[0] ?? ["", undefined]
   const example = response?.content?.[json]?.example
   return html`<div class="samples">
-${sample("Request", curlOf(endpoint, document.components.securitySchemes, origin))}
+${sample("Request", curlOf(endpoint, document.components.securitySchemes, origin), requestAttributes(endpoint))}
 ${example === undefined ? undefined : sample(`Response, ${status}`, JSON.stringify(example, null, 2))}
 </div>`
 }

@@ -6,7 +6,7 @@ import { guide, guideLinks } from "./guide.ts"
 import { operationHtml } from "./operation.ts"
 import { fieldTable, schemaLink, typeOf } from "./schemas.ts"
 
-/** The API reference as one page without scripts. All its content but the plans comes from the OpenAPI document. */
+/** The API reference as one page, complete without its script. All its content but the plans comes from the OpenAPI document. */
 
 /** The id of a group's section. The prefix avoids a clash with an operation of the same name. */
 const groupId = (name: string): string => `group-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`
@@ -59,7 +59,7 @@ const credentials = ({
   components
 }: Document): Html => html`<section id="credentials" aria-labelledby="credentials-title">
 <h2 id="credentials-title">Credentials</h2>
-<p>Each operation lists those that it accepts. The first that a request presents is judged, and none after it.</p>
+<p>Each operation lists the credentials it accepts. Only the first credential of a request is checked.</p>
 <table>
 <caption>How each credential is sent</caption>
 <thead><tr><th scope="col">Credential</th><th scope="col">Description</th></tr></thead>
@@ -118,7 +118,7 @@ ${operations.map((endpoint) => operationHtml(document, endpoint, origin))}</sect
 
 const schemas = ({ components }: Document): Html => html`<section id="schemas" aria-labelledby="schemas-title">
 <h2 id="schemas-title">Schemas</h2>
-<p>Responses may gain fields within a version: ignore those that you do not know.</p>
+<p>Responses may gain fields within a version. Ignore fields that you do not know.</p>
 ${Object.entries(components.schemas)
   .sort(([a], [b]) => a.localeCompare(b))
   .map(([name, schema]) => {
@@ -133,8 +133,13 @@ ${fieldTable(`Fields of ${name}`, rows, false)}
   })}</section>
 `
 
-/** The whole page. It loads nothing but the stylesheet at `stylePath`. */
-export const pageOf = (document: Document, stylePath: string, plans: PlanTable): string => {
+export interface PagePaths {
+  readonly style: string
+  readonly script: string
+}
+
+/** The whole page. It loads nothing but its stylesheet and its script. */
+export const pageOf = (document: Document, { script, style }: PagePaths, plans: PlanTable): string => {
   const origin = document.servers[0]?.url ?? ""
   return html`<!doctype html>
 <html lang="en">
@@ -144,7 +149,8 @@ export const pageOf = (document: Document, stylePath: string, plans: PlanTable):
 <meta name="description" content="${document.info.description}">
 <title>${document.info.title} API reference</title>
 <link rel="icon" type="image/svg+xml" href="/favicon.ico">
-<link rel="stylesheet" href="${stylePath}">
+<link rel="stylesheet" href="${style}">
+<script type="module" src="${script}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the reference</a>

@@ -97,4 +97,10 @@ pre code { font-size: inherit; }
   .samples { position: sticky; top: 80px; align-self: start; margin-top: 0; }
 }
 @media print { header, nav { display: none; } }
+.tool { margin-inline-start: 6px; min-height: 26px; padding: 1px 8px; font: inherit; font-size: 12px; color: inherit; background: transparent; border: 1px solid var(--field); border-radius: 6px; cursor: pointer; }
+.tool[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }
+figcaption { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 0; }
+figcaption .tool:first-of-type { margin-inline-start: auto; }
+output { display: block; margin-top: 10px; font-size: 13px; }
+nav input[type="search"] { width: 100%; min-height: 34px; margin: 4px 0 8px; padding: 4px 10px; font: inherit; font-size: 13px; color: inherit; background: var(--card); border: 1px solid var(--field); border-radius: 8px; }
 `

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { accepting } from "../Callers.ts"
 import { InternalError, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Moment } from "../wire.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
+import { Moment } from "../timestamps.ts"
 
 export const Session = Schema.Struct({
   id: Schema.String,

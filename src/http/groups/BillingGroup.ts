@@ -19,8 +19,8 @@ import {
   PaymentFailed,
   PlanUnchanged
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Moment, momentOrNull } from "../wire.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
+import { Moment, momentOrNull } from "../timestamps.ts"
 
 const cents = (description: string) => Schema.Int.annotate({ description: `${description}, in cents` })
 

@@ -6,8 +6,8 @@ import { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
 import { AnyTarget } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
-import { Moment, momentOrNull } from "../wire.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
+import { Moment, momentOrNull } from "../timestamps.ts"
 
 const KeyBudget = Schema.Struct({
   credits: Schema.Int.annotate({ description: "Credits that the key can spend in each period" }),

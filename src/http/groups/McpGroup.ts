@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { accepting, SpendsCredits } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
 
 const version = Schema.Literal("2.0")
 const Id = Schema.Union([Schema.String, Schema.Int])

@@ -11,7 +11,7 @@ import {
   QuotaExceeded,
   UnsupportedParameter
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
 
 export class PagesGroup extends HttpApiGroup.make("pages")
   .add(

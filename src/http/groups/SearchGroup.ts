@@ -14,7 +14,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Middleware.ts"
+import { Authentication, RateLimiting } from "../Gates.ts"
 
 export class SearchGroup extends HttpApiGroup.make("search")
   .add(

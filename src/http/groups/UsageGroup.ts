@@ -7,8 +7,8 @@ import { Cursor, HistoryParameters, RecentParameters } from "../../domain/search
 import { AnyTarget, Safe } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
-import { Moment, momentOrNull } from "../wire.ts"
+import { Authentication, RateLimiting, RequestDecoding } from "../Gates.ts"
+import { Moment, momentOrNull } from "../timestamps.ts"
 
 const Outcomes = Schema.Struct({
   ok: Schema.Int,
@@ -46,13 +46,16 @@ export const Usage = Schema.Struct({
   totals: Schema.Struct(counts).annotate({ description: "The sum over the series" }),
   series: Schema.Array(
     Schema.Struct({
-      start: Moment.pipe(Schema.annotateEncoded({ description: "Begin of the hour, day or month in UTC" })),
+      start: Moment.pipe(Schema.annotateEncoded({ description: "Start of the hour, day or month in UTC" })),
       group: Schema.NullOr(Schema.String).annotate({
         description: "The target or the key's id; null when nothing is grouped, or no key was used"
       }),
       ...counts
     })
-  ).annotate({ description: "In the order of time and group. Stretches without a search are left out." })
+  ).annotate({
+    description:
+      "In the order of time and group, with every hour, day or month between from and to. An idle one has zero counts and, where groups are asked for, the group null."
+  })
 }).annotate({ identifier: "Usage" })
 
 export const LoggedQuery = Schema.Struct({

@@ -12,8 +12,8 @@ import {
 } from "../../domain/webhooks/WebhookRequest.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting, RequestDecoding } from "../Middleware.ts"
-import { Moment, momentOrNull } from "../wire.ts"
+import { Authentication, RateLimiting, RequestDecoding } from "../Gates.ts"
+import { Moment, momentOrNull } from "../timestamps.ts"
 
 const fields = {
   id: Schema.String.annotate({ description: "whk_ and 32 hex characters" }),

@@ -3,7 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { Api } from "../Api.ts"
-import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
+import { currentAccount, currentAccountPrincipal } from "../Gates.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

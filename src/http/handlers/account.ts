@@ -11,8 +11,8 @@ import type { KeyStore } from "../../services/keys/KeyStore.ts"
 import type { QueryLog } from "../../services/search/QueryLog.ts"
 import type { EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { Api } from "../Api.ts"
+import { currentAccount, currentAccountPrincipal } from "../Gates.ts"
 import type { Account as Me } from "../groups/AccountGroup.ts"
-import { currentAccount, currentAccountPrincipal } from "../Middleware.ts"
 import { exportAccount } from "./exportAccount.ts"
 
 export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({

@@ -6,7 +6,7 @@ import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts
 import type { AnyRowBody, AskedRows } from "../../services/search/Batch.ts"
 import type { Batches, BatchSettlement, StartedBatch } from "../../services/search/Batches.ts"
 import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { CurrentPrincipal } from "../Middleware.ts"
+import { CurrentPrincipal } from "../Gates.ts"
 import { jsonLines, wantsLines } from "../requests/accept.ts"
 import { readJson } from "../requests/body.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
@@ -48,7 +48,7 @@ export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: Bat
       : HttpServerResponse.uint8Array(form.encodeBody(settlement.body), { contentType: "application/json" })
   })
 
-const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): LogFields => ({
+export const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): LogFields => ({
   ...ledgerFacts(receipt, timings),
   batch_id: body.batch_id,
   rows_failed: body.failed

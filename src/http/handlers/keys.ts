@@ -6,7 +6,7 @@ import { toChange } from "../../domain/keys/KeyBounds.ts"
 import { parseApiKeyChange, parseKeyRotation, parseNewKey } from "../../domain/keys/NewKey.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
 import { Api } from "../Api.ts"
-import { currentAccount } from "../Middleware.ts"
+import { currentAccount } from "../Gates.ts"
 import { readJson, readOptionalJson } from "../requests/body.ts"
 
 export const layer = HttpApiBuilder.group(

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/accounts/Account.ts"
-import { defaultStretch, total, toUsageQuery } from "../../domain/credits/Usage.ts"
+import { defaultStretch, fillBuckets, total, toUsageQuery } from "../../domain/credits/Usage.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/search/QueryHistory.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -9,7 +9,7 @@ import { Plans } from "../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/search/QueryLog.ts"
 import { Api } from "../Api.ts"
-import { currentAccount } from "../Middleware.ts"
+import { currentAccount } from "../Gates.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -43,7 +43,7 @@ export const layer = HttpApiBuilder.group(
             granularity: counted.granularity,
             group_by: counted.groupBy ?? null,
             totals: total(series),
-            series: series.map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
+            series: fillBuckets(counted, series).map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
           }
         })
       )

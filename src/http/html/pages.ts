@@ -143,8 +143,8 @@ export interface Consent {
 }
 
 const scopeTexts: Readonly<Record<ToolScope, readonly [title: string, detail: string]>> = {
-  search: ["Search the web for you", "Each search spends a credit of your account."],
-  read: ["Read web pages for you", "Each page, or part of a long one, spends a credit of your account."]
+  search: ["Search the web for you", "Each search spends one of your credits."],
+  read: ["Read web pages for you", "Each page, or each part of a long page, spends one of your credits."]
 }
 
 const grant = (title: string, detail: string): Html =>
@@ -154,11 +154,11 @@ const grant = (title: string, detail: string): Html =>
 /** Says who the app is: a host that Quarry has verified, or a name without any proof. */
 const identityOf = ({ isOnDevice, verifiedHost }: AppRequest): Html => {
   if (verifiedHost === undefined) {
-    return html`<p class="lead">The app chose this name itself. Go on only if you have just connected it.</p>`
+    return html`<p class="lead">The app chose this name itself. Continue only if you just connected it.</p>`
   }
   const limit = isOnDevice
-    ? "Any program on this device could use its name, so go on only if you have just connected it."
-    : "Go on only if you have just connected it."
+    ? "Any program on this device could use its name, so continue only if you just connected it."
+    : "Continue only if you just connected it."
   return html`<p class="lead">Verified: <strong>${verifiedHost}</strong> publishes this app. ${limit}</p>`
 }
 
@@ -167,12 +167,12 @@ export const consent = ({ dailyCredits, email, notice, request, scopes }: Consen
   body: html`<h1>Allow ${request.appName} to use your Quarry account?</h1>
 ${identityOf(request)}
 ${noticeBox(notice)}
-<ul class="grants" aria-label="What it may do">
-${scopes.map((scope) => grant(...scopeTexts[scope]))}${grant("See your plan and the credits left", "Not your searches, keys or password.")}${grant("Stay connected", "Until it disconnects, is not used for 30 days, or you change your password.")}</ul>
+<ul class="grants" aria-label="Permissions">
+${scopes.map((scope) => grant(...scopeTexts[scope]))}${grant("See your plan and remaining credits", "It cannot see your searches, keys, or password.")}${grant("Stay connected", "Until it disconnects, is not used for 30 days, or you change your password.")}</ul>
 <dl>
 ${request.verifiedHost === undefined ? undefined : html`<dt>Verified host</dt><dd>${request.verifiedHost}</dd>`}
 <dt>Account</dt><dd>${email}</dd>
-<dt>Sends you back to</dt><dd>${request.destination}</dd>
+<dt>Returns you to</dt><dd>${request.destination}</dd>
 </dl>
 <form method="post" action="/oauth/consent">
 ${requestField(request)}
@@ -185,19 +185,23 @@ ${requestField(request)}
 export interface ChoosePassword {
   readonly token: string
   readonly next: string
+  /** The address whose password is set. Browsers store the password under it. */
+  readonly email: string
   readonly notice?: string | undefined
 }
 
-export const choosePassword = ({ next, notice, token }: ChoosePassword): Page => ({
+export const choosePassword = ({ email, next, notice, token }: ChoosePassword): Page => ({
   title: "Choose your password",
   body: html`<h1>Choose your password</h1>
-<p class="lead">It replaces any that your Quarry account had before, confirms your address, and signs out every browser.</p>
+<p class="lead">for <strong>${email}</strong></p>
 ${noticeBox(notice)}
 <form method="post" action="/oauth/confirm">
 <input type="hidden" name="token" value="${token}">
 <input type="hidden" name="next" value="${next}">
-${newPasswordField}
-<button>Save password</button>
+<input class="hidden" type="email" name="username" value="${email}" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
+<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128" autofocus aria-describedby="rules"></label>
+<p class="foot" id="rules">At least 8 characters. Saving it confirms your email address and signs out all other browsers.</p>
+<button>Save password and sign in</button>
 </form>
 <p class="foot">Didn't request this? Close this page, and nothing changes.</p>`
 })
@@ -205,28 +209,39 @@ ${newPasswordField}
 export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
   title: "Forgot your password?",
   body: html`<h1>Forgot your password?</h1>
-<p class="lead">A link to choose a new one is sent to your address.</p>
+<p class="lead">We will send you a link to choose a new one.</p>
 ${noticeBox(notice)}
 <form method="post" action="/oauth/forgot-password">
 ${requestField(request)}
 ${emailField(email)}
-<button>Send the link</button>
+<button>Send link</button>
 </form>
-<p class="foot">Know it after all? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+<p class="foot">Remembered it? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
 })
 
 /** Asks before it stops event emails, because mail gateways open links. */
 export const unsubscribe = (action: string): Page => ({
   title: "Stop emails",
   body: html`<h1>Stop emails about this account?</h1>
-<p class="lead">Events of the account are not emailed any more. Emails about sign-in and passwords still come.</p>
+<p class="lead">You will no longer receive event emails. Emails about sign-in and passwords still arrive.</p>
 <form method="post" action="${action}">
 <button type="submit">Stop emails</button>
 </form>`
 })
 
-export const message = (heading: string, text: string): Page => ({
+/** A link of a page, shown as a button. */
+export interface Action {
+  readonly text: string
+  readonly path: string
+}
+
+export const message = (heading: string, text: string, actions: ReadonlyArray<Action> = []): Page => ({
   title: heading,
   body: html`<h1>${heading}</h1>
-<p class="lead">${text}</p>`
+<p class="lead">${text}</p>
+${
+  actions.length === 0
+    ? undefined
+    : html`<p class="buttons">${actions.map(({ path, text }, index) => html`<a class="${index === 0 ? "button" : "button plain"}" href="${path}">${text}</a>`)}</p>`
+}`
 })

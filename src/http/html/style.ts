@@ -55,8 +55,8 @@ button, .button {
   background: var(--accent);
 }
 button:hover, .button:hover { background: var(--accent-hover); }
-button.plain { color: var(--text); background: transparent; border-color: var(--field); }
-button.plain:hover { background: var(--wash); }
+button.plain, .button.plain { color: var(--text); background: transparent; border-color: var(--field); }
+button.plain:hover, .button.plain:hover { background: var(--wash); }
 button svg { width: 18px; height: 18px; }
 .or { display: flex; align-items: center; gap: 12px; margin: 24px 0 0; font-size: 13px; color: var(--soft); }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
@@ -69,6 +69,9 @@ ul.grants span { display: block; font-size: 14px; color: var(--soft); }
 dl { margin: 20px 0 0; display: grid; grid-template-columns: auto 1fr; gap: 6px 16px; font-size: 14px; }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; text-align: right; }
+.buttons { margin: 24px 0 0; display: grid; gap: 10px; }
+.hidden { position: absolute; width: 1px; min-height: 0; height: 1px; padding: 0; border: 0; opacity: 0; pointer-events: none; }
+form .foot { margin-top: -8px; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
 .foot { margin: 20px 0 0; font-size: 13px; color: var(--soft); }
 .foot + .foot { margin-top: 8px; }

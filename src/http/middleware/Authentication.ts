@@ -10,7 +10,7 @@ import { Deployment } from "../../services/operations/Deployment.ts"
 import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
 import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { answerError, apiErrorResponse } from "../errors.ts"
-import { Authentication, CurrentPrincipal } from "../Middleware.ts"
+import { Authentication, CurrentPrincipal } from "../Gates.ts"
 import { client, clientAddress } from "./clientAddress.ts"
 
 const requestCredentials = (

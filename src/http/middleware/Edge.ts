@@ -9,7 +9,7 @@ import {
   HttpTraceContext
 } from "effect/http"
 import { SqlError } from "effect/sql"
-import { internalError, NotFound } from "../../domain/errors.ts"
+import { internalError } from "../../domain/errors.ts"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
@@ -20,11 +20,8 @@ import { apiErrorResponse } from "../errors.ts"
 import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
+import { noRoute } from "../routeHint.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
-
-const notFound = new NotFound({
-  message: "There is no route at this address. GET /openapi.json lists the available routes."
-})
 
 /** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
@@ -38,11 +35,17 @@ export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return Effect.logError("Request failed", cause)
 }
 
-const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+const notFound = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
+  apiErrorResponse(noRoute(method, pathOf(url)))
+
+const errorResponseTo = (
+  request: HttpServerRequest.HttpServerRequest,
+  cause: Cause.Cause<unknown>
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   for (const reason of cause.reasons) {
     const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
     if (!HttpServerError.isHttpServerError(failure)) continue
-    if (failure.reason._tag === "RouteNotFound") return apiErrorResponse(notFound)
+    if (failure.reason._tag === "RouteNotFound") return notFound(request)
     if (failure.reason._tag === "RequestParseError") return apiErrorResponse(unreadableBody)
   }
   return Effect.andThen(logFault(cause), apiErrorResponse(internalError))
@@ -51,7 +54,8 @@ const errorResponseTo = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerR
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 /** Paths that support HEAD. The router would otherwise run the GET handler, and so run searches (R3). */
-const headPaths = /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
+const headPaths =
+  /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|llms(?:-full)?\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
 
 /**
  * A character that ends the path, or an escape that the router would decode to another path. No route needs escapes
@@ -66,9 +70,8 @@ const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boole
 }
 
 const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, state: RequestState, app: App<E, R>) =>
-  Effect.catchCause(
-    isRoutable(request) ? withoutLongQuery(request, state, app) : apiErrorResponse(notFound),
-    (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(cause))
+  Effect.catchCause(isRoutable(request) ? withoutLongQuery(request, state, app) : notFound(request), (cause) =>
+    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : errorResponseTo(request, cause)
   )
 
 const clientClosed = "client_closed"

@@ -6,7 +6,7 @@ import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
 import { withSpan } from "../../services/telemetry/Tracing.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
-import { CurrentPrincipal, RateLimiting } from "../Middleware.ts"
+import { CurrentPrincipal, RateLimiting } from "../Gates.ts"
 import { withDecodedQuery } from "../requests/query.ts"
 import { rateLimitHeaders } from "../responses/headers.ts"
 

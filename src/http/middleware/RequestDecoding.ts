@@ -3,7 +3,7 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { InvalidRequest } from "../../domain/errors.ts"
 import { issuesOf } from "../../domain/requests/fields.ts"
-import { RequestDecoding } from "../Middleware.ts"
+import { RequestDecoding } from "../Gates.ts"
 
 /** Reports every invalid parameter. A failure to encode the response is a defect. */
 export const layer = HttpApiMiddleware.layerSchemaErrorTransform(

@@ -27,6 +27,10 @@ const formLimit: BodyLimit = { bytes: 64 * 1024, error: InvalidRequest.whole("th
 
 const notJson = InvalidRequest.whole("the body must be JSON, sent with Content-Type: application/json")
 
+const malformedJson = InvalidRequest.whole(
+  "the body is not valid JSON: names and text need double quotes, and no comma may follow the last entry"
+)
+
 const notForm = InvalidRequest.whole(
   "the body must be a form, sent with Content-Type: application/x-www-form-urlencoded"
 )
@@ -183,7 +187,7 @@ export const readOptionalJson = (
       )
     : Effect.flatMap(readText(request), (text) => (text === "" ? Effect.undefined : parseJson(text)))
 
-const parseJson = (text: string) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+const parseJson = (text: string) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => malformedJson })
 
 export const readJson = (
   request: HttpServerRequest.HttpServerRequest,

@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/errors.ts"
+import { Sessions } from "../../services/accounts/Sessions.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { DashboardFiles, type Files } from "../../services/operations/DashboardFiles.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "../docs/assets.ts"
@@ -35,10 +37,26 @@ const pageHeaders = {
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none"><style>path{color:#1f5f4f}@media(prefers-color-scheme:dark){path{color:#7cc4ae}}</style><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
-/** Only the reference is useful to search engines. */
-const robots = "User-agent: *\nAllow: /docs\nDisallow: /\n"
+/** Only the documentation is useful to search engines. */
+const robots = "User-agent: *\nAllow: /docs\nAllow: /llms.txt\nAllow: /llms-full.txt\nDisallow: /\n"
 
 const dayHeaders = { "cache-control": "public, max-age=86400" }
+
+const readRootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8")
+
+/** The paths of documents are those of the repository, which this listener does not serve: their text is in one file. */
+const servedIndex = (text: string): string =>
+  text.replaceAll(/\]\((?!llms-full\.txt|openapi\.json)/g, "](llms-full.txt#")
+
+/** Made at the first request, because compressing the text takes longer than a start should. */
+const textResponse = (name: string, serve: (text: string) => string = (text) => text) =>
+  Effect.cached(
+    Effect.map(
+      Effect.promise(() => readRootFile(name)),
+      (text) =>
+        assetResponse({ text: serve(text), contentType: "text/plain; charset=utf-8", headers: revalidationHeaders })
+    )
+  )
 
 const notFound = apiErrorResponse(new NotFound({ message: "The dashboard has no file at this address." }))
 
@@ -66,14 +84,33 @@ const responsesOf = ({ script, style }: Files, { deliversEmails, providers, sign
   }
 }
 
+/** Says where to go next, for the person who tries the address with curl. */
+const nothingAtRoot = new NotFound({
+  message:
+    "Quarry is running, and this address has nothing. Search with GET /v1/query?query=… and the header " +
+    "Authorization: Bearer <API key>, read GET /docs, or open /dashboard in a browser."
+})
+
 /** Redirects browsers to the dashboard. Programs get a 404 at `/` (R34). */
 const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
   /\btext\/html\b/.test(headers.accept ?? "")
     ? Effect.succeed(HttpServerResponse.redirect(home, { status: 303, headers: { vary: "accept" } }))
-    : apiErrorResponse(
-        new NotFound({ message: "There is no route at this address. GET /openapi.json lists the available routes." })
-      )
+    : apiErrorResponse(nothingAtRoot)
 )
+
+const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))
+
+const isEntrance = (url: string): boolean => entrances.has((url.split("?", 1)[0] ?? "").replace(/\/+$/, ""))
+
+const isSignedOutBrowser = (headers: Headers.Headers, cookieName: string): boolean =>
+  /\btext\/html\b/.test(headers.accept ?? "") && !`; ${headers.cookie ?? ""}`.includes(`; ${cookieName}=`)
+
+/** The page remembers where the person wanted to go. */
+const toSignIn = (url: string) =>
+  HttpServerResponse.redirect(
+    url.replace(/\/+$/, "") === home ? `${home}/sign-in` : `${home}/sign-in?${new URLSearchParams({ next: url })}`,
+    { status: 303, headers: { vary: "accept, cookie", "cache-control": "no-store" } }
+  )
 
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
@@ -83,15 +120,24 @@ export const layer = Layer.unwrap(
       Effect.flatMap(({ document }) => document),
       Effect.catchTag("DashboardUnavailable", () => Effect.succeed(unavailable))
     )
+    const { cookieName } = yield* Sessions
+    /** Without a session, every page but the entrances would ask for the sign-in page itself, after failed requests. */
+    const page = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) =>
+      isSignedOutBrowser(headers, cookieName) && !isEntrance(url) ? Effect.succeed(toSignIn(url)) : document
+    )
     const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
       responses.pipe(
         Effect.flatMap(({ assets }) => assets.get(url.split("?", 1).join("")) ?? notFound),
         Effect.catchTag("DashboardUnavailable", () => notFound)
       )
     )
+    const llms = yield* textResponse("llms.txt", servedIndex)
+    const llmsFull = yield* textResponse("llms-full.txt")
     return Layer.mergeAll(
       HttpRouter.add("GET", "/", root),
-      HttpRouter.add("GET", `${home}/*`, document),
+      HttpRouter.add("GET", "/llms.txt", Effect.flatten(llms)),
+      HttpRouter.add("GET", "/llms-full.txt", Effect.flatten(llmsFull)),
+      HttpRouter.add("GET", `${home}/*`, page),
       HttpRouter.add("GET", `${home}/assets/*`, asset),
       HttpRouter.add(
         "GET",

@@ -3,7 +3,7 @@ import { canAuthorizeApps } from "../../domain/accounts/OAuth.ts"
 import { NotFound } from "../../domain/errors.ts"
 import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
 import { Library } from "./betterAuth/Library.ts"
-import { isOffered } from "./betterAuth/Offer.ts"
+import { isOffered } from "./betterAuth/LibraryRoutes.ts"
 import { providersOf, type SignInOptions } from "./betterAuth/Options.ts"
 
 /** The library's own routes that this deployment offers. */

@@ -1,5 +1,6 @@
-import { Effect, Layer, Redacted } from "effect"
-import { confirmPath } from "../../domain/accounts/OAuth.ts"
+import { Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { confirmPath, signInPath } from "../../domain/accounts/OAuth.ts"
 import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
 import { Emails } from "../../services/accounts/Emails.ts"
 import {
@@ -8,15 +9,19 @@ import {
   InvalidCredentials,
   InvalidField,
   type PasswordSignIn,
+  type Redirect,
   SignIn,
   type SignInError,
   SignInFailed,
   SignUpDenied
 } from "../../services/accounts/SignIn.ts"
+import type { Keyring } from "../../services/operations/Keyrings.ts"
+import { rowOf } from "../sql/Rows.ts"
+import { digestsOf } from "./betterAuth/Digest.ts"
 import { Library } from "./betterAuth/Library.ts"
 import {
-  type Deps,
   firstIssueOf,
+  type Deps as LibraryDeps,
   type LibraryResponse,
   post,
   redirectOf,
@@ -24,6 +29,11 @@ import {
   tooManyAttempts
 } from "./betterAuth/LibraryCall.ts"
 import { providersOf, type SignInOptions } from "./betterAuth/Options.ts"
+
+interface Deps extends LibraryDeps {
+  readonly sql: SqlClient.SqlClient
+  readonly secrets: Keyring
+}
 
 /** Our field names by the library's. */
 const fieldNames: Readonly<Record<string, InvalidField["field"]>> = {
@@ -82,19 +92,51 @@ const requestPasswordReset = (deps: Deps): SignIn["Service"]["requestPasswordRes
     if (response.status >= 400) return yield* Effect.fail(errorOf(response))
   })
 
+const emailRow = rowOf(Schema.Struct({ email: Schema.String }))
+
+/** Looks the token up without using it, because mail gateways open links. */
+const addressOfLink = ({ secrets, sql }: Deps): SignIn["Service"]["addressOfLink"] =>
+  Effect.fn("SignIn.addressOfLink")(function* (token) {
+    const digests = digestsOf(secrets, "verification", `reset-password:${Redacted.value(token)}`)
+    const row = yield* emailRow(sql`
+      select u.email from auth_verifications v join auth_users u on u.id = v.value
+      where v.digest = any (${digests}::text[]) and v.expires_at > clock_timestamp()`)
+    return row?.email
+  }, Effect.orDie)
+
+/** The query of the app's request, if the path leads to the app's sign-in page. */
+const appQueryOf = (path: string): string | undefined =>
+  path.startsWith(`${signInPath}?`) ? path.slice(signInPath.length + 1) : undefined
+
 const resetPassword = (deps: Deps): SignIn["Service"]["resetPassword"] =>
-  Effect.fn("SignIn.resetPassword")(function* (browser, { password, token }) {
+  Effect.fn("SignIn.resetPassword")(function* (browser, { password, returnPath, token }) {
+    const email = yield* addressOfLink(deps)(token)
     const body = { token: Redacted.value(token), newPassword: Redacted.value(password) }
     const response = yield* post(deps, browser, "/reset-password", body)
     if (response.status >= 400) return yield* Effect.fail(errorOf(response))
+    const redirect: Redirect = { location: returnPath, cookies: [] }
+    if (email === undefined) return redirect
+    const app = appQueryOf(returnPath)
+    const credentials = { email, password: Redacted.value(password), callbackURL: returnPath }
+    const signedIn = yield* post(deps, browser, "/sign-in/email", {
+      ...credentials,
+      ...(app !== undefined && { oauth_query: app })
+    })
+    // The password is saved in any case. Where signing in is limited, the page behind the link asks for it.
+    return redirectOf(signedIn) ?? { ...redirect, cookies: signedIn.cookies }
   })
 
 /** Signs people in from our pages through the library's routes. */
-export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Library | Emails> =>
+export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Library | Emails | SqlClient.SqlClient> =>
   Layer.effect(
     SignIn,
     Effect.gen(function* () {
-      const deps = { library: yield* Library, origin: new URL(options.baseUrl).origin }
+      const deps: Deps = {
+        library: yield* Library,
+        origin: new URL(options.baseUrl).origin,
+        sql: yield* SqlClient.SqlClient,
+        secrets: options.secrets
+      }
       return SignIn.of({
         providers: providersOf(options),
         signUpMode: options.signUp.mode,
@@ -103,6 +145,7 @@ export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Librar
         signUp: signUp(deps),
         atProvider: atProvider(deps),
         requestPasswordReset: requestPasswordReset(deps),
+        addressOfLink: addressOfLink(deps),
         resetPassword: resetPassword(deps)
       })
     })

@@ -10,7 +10,6 @@ import {
   ProviderDeclined,
   ProviderMissing,
   ProviderUnavailable,
-  type SigningSecrets,
   type Subscription
 } from "../../services/billing/PaymentProvider.ts"
 import { Plans } from "../../services/credits/Plans.ts"
@@ -19,30 +18,21 @@ import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import { check } from "./PolarCheck.ts"
 import * as PolarClient from "./PolarClient.ts"
 import * as objects from "./PolarObjects.ts"
+import type { PolarOptions } from "./PolarOptions.ts"
 import { signingKeys, verify } from "./PolarSignature.ts"
 
-export interface PolarOptions extends PolarClient.PolarClientOptions {
-  readonly webhookSecrets: SigningSecrets
-  readonly products: objects.PolarProducts
-  /** The page of ours to which Polar leads a buyer back. */
-  readonly returnUrl: string
-  /** The address at which Polar delivers. */
-  readonly webhookUrl: string
-}
-
-/** The waits before a change is tried again that met another one (R42). */
+/** Retries a change that conflicts with another change of the same subscription (R42). */
 const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }
 
 /**
- * A chargeback can come 120 days after a payment, and its decision months after that. Disputes and void orders are read as
- * far back as both together.
+ * Age up to which disputes and void orders are read. A chargeback is possible for 120 days after a payment, and is
+ * decided up to months later.
  */
 const disputeAge = Duration.days(365)
 
-/** The longest time between the making of a refund and its success, which a bank may take. Lists sort by the making. */
+/** Maximum time that a bank may take to complete a refund. Lists are sorted by the refund's creation. */
 const refundAge = Duration.days(30)
 
-/** Statuses of subscriptions that are not over. */
 const openStatuses = ["active", "trialing", "past_due"].map((status) => ["status", status] as const)
 
 const newestFirst = ["sorting", "-created_at"] as const
@@ -54,14 +44,14 @@ interface Tools {
   readonly options: PolarOptions
 }
 
-/** Checks an id before it becomes a part of a path: it may come from a caller. */
+/** Validates an id before it is used in a path, because it may come from a caller. */
 const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E | ProviderMissing> =>
   isId(id) ? use : Effect.fail(new ProviderMissing({ id }))
 
 const unexpected = ({ name, status }: PolarClient.PolarError) =>
   new ProviderUnavailable({ reason: `Polar refused with ${status} ${name}`.trim(), retryAfter: undefined })
 
-/** Finds the customer of the address: Polar has one for each, whoever made it. */
+/** Finds the customer with this email address. Polar has at most one per address. */
 const customerByEmail = Effect.fnUntraced(function* (
   { client }: Tools,
   email: string,
@@ -79,7 +69,7 @@ const customerByEmail = Effect.fnUntraced(function* (
   return customer.id
 })
 
-/** The id of a customer that a call answers; `otherwise` where Polar answers this status. */
+/** Returns the id of the customer in the response, or `otherwise` if Polar responds with this status. */
 const customerId = <E>(
   { client }: Tools,
   call: PolarClient.PolarCall,
@@ -95,7 +85,7 @@ const customerId = <E>(
     )
   )
 
-/** Makes the customer. With 422 Polar says that the account or the address has one already. */
+/** Creates the customer. Polar responds with 422 if the account or the address already has one. */
 const customerOf = (tools: Tools) =>
   Effect.fn("PaymentProvider.customerOf")(
     (accountId: string, email: string, isGone: (accountId: string) => Effect.Effect<boolean>) => {
@@ -107,7 +97,7 @@ const customerOf = (tools: Tools) =>
     }
   )
 
-/** The part of a checkout that a plan and a pack have in common. One product, because the buyer may select among several. */
+/** The common part of plan and pack checkouts. Contains a single product, because buyers can choose between several. */
 const checkoutBody = ({ options }: Tools, { accountId, address, customerId }: Buyer, product: string) => {
   const { returnUrl } = options
   return {
@@ -141,7 +131,7 @@ const checkouts = (
     const body = checkoutBody(tools, buyer, product)
     const names = objects.metadataNames
     const metadata = { ...body.metadata, [names.kind]: "pack", [names.credits]: credits, [names.price]: cents }
-    // Tax comes on top: with a price that includes it, what is paid net would be less than what was quoted.
+    // Tax is added on top. With a tax-inclusive price, the net payment would be less than the quote.
     const price = { amount_type: "fixed", price_amount: cents, price_currency: currency, tax_behavior: "exclusive" }
     return openCheckout(tools, { ...body, metadata, prices: { [product]: [price] } })
   }),
@@ -161,12 +151,12 @@ const checkouts = (
   })
 })
 
-/** The meaning of a refusal to change a subscription (R42). */
+/** Translates an error of a subscription change (R42). */
 const changeFailure = (id: string, error: PolarClient.PolarError) => {
   const { name, status } = error
   if (status === 402) return new ProviderDeclined()
   if (status === 409) return new ProviderBusy()
-  // A subscription that somebody has canceled meanwhile takes no other change until that is taken back.
+  // A subscription canceled in the meantime accepts no other change until its cancellation is reverted.
   if (name === "AlreadyCanceledSubscription") return new ProviderBusy()
   if (status === 404 || name === "InactiveSubscription") return new ProviderMissing({ id })
   return unexpected(error)
@@ -192,8 +182,8 @@ const change = (tools: Tools, id: string, body: object) =>
   Effect.catchTag(patch(tools, id, body), "PolarError", (error) => Effect.fail(changeFailure(id, error)))
 
 /**
- * Makes a change that may be made already: Polar refuses it then, and the subscription is as it was wanted. No payment
- * belongs to it.
+ * Makes a change that may already have been made, in which case Polar rejects it and the subscription is as wanted. For
+ * changes without a payment.
  */
 const changeOnce = (tools: Tools, id: string, body: object, isWanted: (subscription: Subscription) => boolean) =>
   patch(tools, id, body).pipe(
@@ -266,7 +256,7 @@ const orders = (tools: Tools) => {
   }
 }
 
-/** The objects of a list that were made since this moment, the newest first. */
+/** Objects of a list that were created since this time, newest first. */
 const madeSince = <A extends { readonly id: string; readonly created_at: DateTime.Utc }>(
   { client }: Tools,
   schema: Schema.Codec<A, unknown>,
@@ -280,7 +270,7 @@ const madeSince = <A extends { readonly id: string; readonly created_at: DateTim
     { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= since }
   )
 
-/** Payments that were given back, or whose buyers ask for them back. */
+/** Refunded and disputed payments. */
 const reversals = (tools: Tools, now: Effect.Effect<number>) => {
   const oldestDispute = Effect.map(now, (at) => at - Duration.toMillis(disputeAge))
   return {
@@ -301,7 +291,7 @@ const reversals = (tools: Tools, now: Effect.Effect<number>) => {
   }
 }
 
-/** Removes the customer by the id that we keep: one that was taken over has another external id (R42). */
+/** Deletes the customer by its stored id, because a reused customer has a different external id (R42). */
 const removeCustomer = ({ client }: Tools) =>
   Effect.fn("PaymentProvider.removeCustomer")((customerId: string) => {
     const path = `/v1/customers/${customerId}`
@@ -337,7 +327,7 @@ export const layerNoDeps = (options: PolarOptions) =>
     })
   )
 
-/** Polar as merchant of record. Nothing is sent before somebody buys or the books are compared. */
+/** Polar as the merchant of record. Sends nothing until someone buys or a sweep runs. */
 export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider> =>
   layerNoDeps(options).pipe(
     Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),

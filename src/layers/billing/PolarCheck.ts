@@ -2,10 +2,10 @@ import { Effect, Schema } from "effect"
 import { currency, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { PlanOffer, PlanTable } from "../../domain/credits/Plan.ts"
 import { type Finding, ProviderUnavailable } from "../../services/billing/PaymentProvider.ts"
-import type { PolarOptions } from "./Polar.ts"
 import { type PolarAnswer, type PolarCall, type PolarClient, servers } from "./PolarClient.ts"
+import type { PolarOptions } from "./PolarOptions.ts"
 
-/** Events that shorten the time until the books agree. Without them the sweep is all there is. */
+/** Events that update the books promptly. Without them, updates wait for the next sweep. */
 export const neededEvents = [
   "order.paid",
   "order.updated",
@@ -17,17 +17,17 @@ export const neededEvents = [
   "customer.deleted"
 ] as const
 
-/** Deliveries in a row whose failure switches the endpoint off at Polar. */
+/** Consecutive failed deliveries after which Polar disables the endpoint. */
 const failuresUntilDisabled = 10
 
-/** The most products and endpoints that are looked at. */
+/** Maximum products and endpoints to check. */
 const maxItems = "100"
 
-/** An id that no object has. */
+/** A valid id that no object has. */
 const nobody = "00000000-0000-4000-8000-000000000000"
 
 const scopeCalls: ReadonlyArray<readonly [scope: string, call: PolarCall]> = [
-  // An empty body is refused after the scope is judged, and makes nothing.
+  // Polar checks the scope before it rejects the empty body, so these calls create nothing.
   ["checkouts:write", { method: "POST", path: "/v1/checkouts/", body: {} }],
   ["checkouts:read", { method: "GET", path: `/v1/checkouts/${nobody}` }],
   ["customers:write", { method: "POST", path: "/v1/customers/", body: {} }],
@@ -78,7 +78,7 @@ const finding = (subject: Finding["subject"], fault: string | undefined, good: s
   message: fault ?? good
 })
 
-/** Names the address that is asked where it is not Polar's own: most faults there are of that setting. */
+/** Names the configured address if it is not one of Polar's own, because that setting is the most likely cause. */
 const whereOf = ({ baseUrl }: PolarOptions): string =>
   Object.values(servers).some((address) => address === baseUrl) ? "" : ` (POLAR_BASE_URL is ${baseUrl})`
 
@@ -148,7 +148,7 @@ const endpointFault = (endpoint: typeof Endpoint.Type | undefined, url: string):
   return missing.length === 0 ? undefined : `the webhook endpoint lacks the events ${missing.join(", ")}: add them`
 }
 
-/** Looks at the latest deliveries to the endpoint, which Polar lists with the newest first. */
+/** Checks the latest deliveries to the endpoint, which Polar lists newest first. */
 const deliveryFault = Effect.fnUntraced(function* (client: PolarClient, endpointId: string) {
   const latest = yield* client.demand(items(Schema.Struct({ succeeded: Schema.Boolean })), {
     method: "GET",
@@ -173,7 +173,7 @@ const webhookFinding = Effect.fnUntraced(function* (client: PolarClient, { webho
   return finding("webhooks", fault, "the webhook endpoint is enabled and its deliveries arrive")
 })
 
-/** Looks at everything at Polar that a purchase needs. It changes nothing there. */
+/** Checks everything at Polar that purchases need. Changes nothing there. */
 export const check = (
   client: PolarClient,
   options: PolarOptions,

@@ -9,31 +9,30 @@ import {
 import { ProviderUnavailable } from "../../services/billing/PaymentProvider.ts"
 import { Bytes } from "../outgoing/Bytes.ts"
 
-/** The addresses of Polar's own servers. */
 export const servers = {
   production: "https://api.polar.sh",
   sandbox: "https://sandbox-api.polar.sh"
 } as const
 
-/** The version of Polar's API that the schemas of this folder are written for. Polar answers 404 to one it does not know. */
+/** The version of Polar's API that these schemas support. Polar responds with 404 to an unknown version. */
 const polarVersion = "2026-10"
 
-/** The time for one call. A person waits for it on the pages of billing. */
+/** Time limit of one call. Users of the billing pages wait for it. */
 const defaultCallTimeout = Duration.seconds(5)
 
-/** The largest answer that is read. A page of 100 orders has less than 2 MiB. */
+/** Maximum body size. A page of 100 orders is smaller than 2 MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024
 
-/** An answer with everything around it. */
+/** Maximum size of a response including its framing. */
 export const maxReceivedBytes = 16 * 1024 * 1024
 
-/** Objects that are asked for in one page, the most that Polar gives. */
+/** Objects per page, the maximum that Polar allows. */
 const pageSize = 100
 
-/** Pages of one list that are read: 100,000 objects. */
+/** Maximum pages per list, which allows for 100,000 objects. */
 const maxPages = 1_000
 
-/** The longest wait that Polar may ask of a sweep, and how often in one page. A person is never kept waiting for it. */
+/** Maximum wait that Polar may request from a sweep, and maximum waits per page. Users never wait for these. */
 const maxPatience = Duration.minutes(2)
 const maxWaits = 3
 
@@ -46,11 +45,11 @@ export interface PolarCall {
 
 export interface PolarAnswer {
   readonly status: number
-  /** The JSON of the body; undefined where it has none. */
+  /** Parsed JSON body. Undefined if there is none. */
   readonly json: unknown
 }
 
-/** An answer that is no 2xx and means something to whoever called. `name` is Polar's word for it, such as PaymentFailed. */
+/** A response other than 2xx that the caller handles. `name` is Polar's error name, such as PaymentFailed. */
 export class PolarError extends Data.TaggedError("PolarError")<{
   readonly status: number
   readonly name: string
@@ -58,13 +57,13 @@ export class PolarError extends Data.TaggedError("PolarError")<{
 
 const unavailable = (reason: string, retryAfter?: Duration.Duration) => new ProviderUnavailable({ reason, retryAfter })
 
-/** An error's reason without its address and headers, which hold customers' data and the token. */
+/** Describes a transport error without its URL and headers, which contain customer data and the token. */
 const transportFault = (error: HttpClientError.HttpClientError) =>
   unavailable(`Polar could not be reached (${error.reason._tag})`)
 
 class AnswerTooLarge extends Data.TaggedError("AnswerTooLarge") {}
 
-/** Reads the body to its end. One that is left unread keeps its connection. */
+/** Reads the whole body: an unread body would keep its connection busy. */
 const bodyOf = (response: HttpClientResponse.HttpClientResponse) =>
   response.stream.pipe(
     Stream.runFoldEffect(
@@ -79,7 +78,7 @@ const bodyOf = (response: HttpClientResponse.HttpClientResponse) =>
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** The wait that Polar asks for. It sends whole seconds. */
+/** The wait that Polar requests, in whole seconds. */
 const retryAfterOf = (header: string | undefined): Duration.Duration | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Duration.seconds(Number(header)) : undefined
 
@@ -91,7 +90,7 @@ const answerOf = Effect.fnUntraced(function* (response: HttpClientResponse.HttpC
   }
   if (status >= 300 && status < 400) return yield* unavailable(`Polar redirects (${status}), which is not followed`)
   const json = text === "" ? Option.some(undefined) : parseJson(text)
-  if (Option.isNone(json)) return yield* unavailable(`Polar answered ${status} with a body that is no JSON`)
+  if (Option.isNone(json)) return yield* unavailable(`Polar responded with ${status} and a body that is not JSON`)
   return { status, json: json.value } satisfies PolarAnswer
 })
 
@@ -109,7 +108,7 @@ const ListBody = Schema.Struct({
 
 export type PolarClient = ReturnType<typeof make>
 
-/** Runs calls without Effect's own spans: those show addresses, and Polar's contain customers' email addresses. */
+/** Disables Effect's own spans, because they record URLs, and Polar's contain customers' email addresses. */
 const untraced = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   call.pipe(
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
@@ -118,17 +117,19 @@ const untraced = <A, E, R>(call: Effect.Effect<A, E, R>) =>
 
 export interface PolarClientOptions {
   readonly accessToken: Redacted.Redacted
-  /** Without a slash at its end, as `servers` has them. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly callTimeout?: Duration.Duration | undefined
 }
 
-/** Polar's HTTP API: what goes wrong below the meaning of an answer is `ProviderUnavailable`, and never a defect. */
+/**
+ * Polar's HTTP API. Transport errors and unreadable responses fail with `ProviderUnavailable` and are never defects.
+ */
 export const make = (
   http: HttpClient.HttpClient,
   { accessToken, baseUrl, callTimeout = defaultCallTimeout }: PolarClientOptions
 ) => {
-  /** Sends one call. Nothing is sent twice: Polar has no idempotency keys. */
+  /** Sends one call. Never retries, because Polar has no idempotency keys. */
   const exchange = ({ body, method, path, query = [] }: PolarCall): Effect.Effect<PolarAnswer, ProviderUnavailable> => {
     const request = HttpClientRequest.make(method)(`${baseUrl}${path}`, {
       urlParams: query,
@@ -160,17 +161,16 @@ export const make = (
     return yield* new PolarError({ status, name })
   })
 
-  /** Makes a call and reads its answer. */
   const call = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall) =>
     Effect.flatMap(accepted(request), (json) => read(schema, json))
 
-  /** A call whose every answer but a 2xx is a fault. */
+  /** Makes a call for which every response other than 2xx is unexpected. */
   const demand = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall): Effect.Effect<A, ProviderUnavailable> =>
     call(schema, request).pipe(Effect.catchTag("PolarError", asUnavailable))
 
   /**
-   * All objects of a list, in the order in which Polar gives them, as far as `goesOn` holds for the last one of a page.
-   * An object that moves to the next page while the list is read comes once.
+   * Reads a list in Polar's order, page by page while `goesOn` holds for the last object of a page. An object that
+   * moves to the next page during the read is returned once.
    */
   const list = Effect.fnUntraced(function* <A extends { readonly id: string }>(
     schema: Schema.Codec<A, unknown>,
@@ -195,7 +195,10 @@ export const make = (
   return { call, demand, exchange, list }
 }
 
-/** Waits where Polar asks for it, as it does after 500 calls in a minute. For sweeps: nobody waits for them. */
+/**
+ * Waits when Polar requests it, which it does after 500 calls per minute. For sweeps only, because no user waits for
+ * them.
+ */
 const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Effect<A, ProviderUnavailable> =>
   Effect.retry(request, {
     while: ({ retryAfter }) => retryAfter !== undefined && Duration.isLessThanOrEqualTo(retryAfter, maxPatience),
@@ -208,7 +211,7 @@ const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Ef
 const asUnavailable = ({ name, status }: PolarError) =>
   Effect.fail(unavailable(`Polar refused with ${status}${name === "" ? "" : ` ${name}`}`))
 
-/** The answer as this schema has it. The reason of a failure names the fields, and never what they hold. */
+/** Decodes a response. The error names the fields but not their values. */
 const read = <A>(schema: Schema.Codec<A, unknown>, json: unknown): Effect.Effect<A, ProviderUnavailable> =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () =>
     unavailable("Polar's answer has a form that is not understood")

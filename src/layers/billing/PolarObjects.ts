@@ -2,10 +2,10 @@ import { DateTime, Option, Schema } from "effect"
 import { currency, type PackSize, packSizes, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { Dispute, Order, Page, Subscription } from "../../services/billing/PaymentProvider.ts"
 
-/** The operator's products at Polar, by what they are here. Their ids are UUIDs. */
+/** The operator's product ids at Polar, which are UUIDs. */
 export type PolarProducts = { readonly [P in SoldPlan | "pack"]: string }
 
-/** Metadata that our checkouts set. Polar copies it to the order and the subscription. */
+/** Metadata of our checkouts, which Polar copies to the order and the subscription. */
 export const metadataNames = {
   account: "quarry_account",
   kind: "quarry_kind",
@@ -16,7 +16,7 @@ export const metadataNames = {
 
 const Moment = Schema.DateTimeUtcFromString
 
-/** Cents. The bound keeps sums and products below 2^53. */
+/** An amount in cents. The limit keeps sums and products below 2^53. */
 const Cents = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
 const Metadata = Schema.Record(Schema.String, Schema.Unknown)
@@ -97,7 +97,7 @@ const millisOrNone = (moment: DateTime.Utc | null | undefined): number | undefin
 export const modifiedAt = ({ created_at, modified_at }: Pick<PolarRefund, "created_at" | "modified_at">): number =>
   millis(modified_at ?? created_at)
 
-/** The account is read from our own metadata: a checkout may lead to a customer with another external id or none. */
+/** The account in our own metadata: a checkout may create a customer with a different external id, or none. */
 export const accountOf = ({
   customer,
   metadata
@@ -160,7 +160,7 @@ const purchaseOf = (products: PolarProducts, from: PolarOrder): Order["purchase"
   if (plan !== undefined && reason !== undefined && from.subscription_id !== null) {
     return { kind: "plan", plan, subscriptionId: from.subscription_id, reason }
   }
-  // Our checkouts quote in one currency. An amount in another cannot be compared with the quoted one.
+  // Our checkouts use one currency. Other amounts cannot be compared with the quote.
   const pack = from.product_id === products.pack && from.currency === currency ? packOf(from) : undefined
   return pack === undefined ? { kind: "other" } : { kind: "pack", ...pack }
 }
@@ -173,7 +173,7 @@ const orderStatusOf = (status: string): Order["status"] => {
 }
 
 export const toOrder = (products: PolarProducts, from: PolarOrder): Order => {
-  // A change to a lower plan gives money back, which leaves an amount below 0.
+  // A downgrade refunds money, so its amount may be negative.
   const netCents = Math.max(from.net_amount, 0)
   const status = orderStatusOf(from.status)
   return {

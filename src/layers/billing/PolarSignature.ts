@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { DeliveryInvalid, type Nudge, type SigningSecrets } from "../../services/billing/PaymentProvider.ts"
 
-/** The most by which the time of a delivery may differ from ours. Standard Webhooks has the same figure. */
+/** Maximum difference between a delivery's time and ours, as in Standard Webhooks. */
 const maxAgeSeconds = 300
 
 const maxIdCharacters = 128
@@ -10,13 +10,13 @@ const maxSignatureCharacters = 1_024
 const maxSignatures = 8
 const maxKindCharacters = 64
 
-/** The prefix of a secret, and of a signature of the one version there is. */
+/** Prefixes of a secret, and of a signature of the only version. */
 const secretPrefix = "whsec_"
 const signaturePrefix = "v1,"
 
 /**
- * Keys with which a delivery may be signed. Polar signs with the whole text of the secret; Standard Webhooks, which Polar
- * names as its scheme, with the bytes that the text after `whsec_` stands for. Both are accepted.
+ * Keys that may sign a delivery. Polar signs with the secret's text. Standard Webhooks, which Polar documents as its
+ * scheme, uses the bytes encoded after `whsec_`. Both are accepted.
  */
 export const signingKeys = (secrets: SigningSecrets): ReadonlyArray<Buffer> =>
   secrets.flatMap((secret) => {
@@ -26,7 +26,7 @@ export const signingKeys = (secrets: SigningSecrets): ReadonlyArray<Buffer> =>
     return decoded === undefined || decoded.length === 0 ? [whole] : [whole, decoded]
   })
 
-/** Signatures of the header that have the right length. */
+/** Signatures in the header that have the right length. */
 const signaturesOf = (header: string): ReadonlyArray<Buffer> =>
   header
     .split(" ", maxSignatures)
@@ -34,7 +34,7 @@ const signaturesOf = (header: string): ReadonlyArray<Buffer> =>
     .map((part) => Buffer.from(part.slice(signaturePrefix.length), "base64"))
     .filter(({ length }) => length === 32)
 
-/** Compares every key with every signature, so that the time does not depend on which of them fits. */
+/** Compares every key with every signature, so that the time does not reveal which one matches. */
 const isSigned = (
   keys: ReadonlyArray<Buffer>,
   signatures: ReadonlyArray<Buffer>,
@@ -72,8 +72,8 @@ const objectOf = ({ data, type }: typeof Delivery.Type): Nudge["object"] => {
 }
 
 /**
- * The object that a signed delivery names. One that cannot be read is accepted and names nothing: Polar would repeat it,
- * and switch the endpoint off after ten of them.
+ * The object named in a signed delivery. An unreadable delivery is accepted and names nothing, because Polar would
+ * retry it and disable the endpoint after ten failures.
  */
 const nudgeOf = (deliveryId: string, body: Uint8Array): Nudge =>
   Option.match(decodeDelivery(Buffer.from(body).toString("utf8")), {
@@ -83,7 +83,7 @@ const nudgeOf = (deliveryId: string, body: Uint8Array): Nudge =>
 
 const invalid = (reason: string) => Effect.fail(new DeliveryInvalid({ reason }))
 
-/** Judges a delivery at `nowMillis` by the headers and the raw bytes (Standard Webhooks 1.0.0). */
+/** Verifies a delivery's headers and raw body at `nowMillis` (Standard Webhooks 1.0.0). */
 export const verify = (
   keys: ReadonlyArray<Buffer>,
   headers: Readonly<Record<string, string | undefined>>,
@@ -94,7 +94,7 @@ export const verify = (
   const timestamp = headers["webhook-timestamp"] ?? ""
   const signature = headers["webhook-signature"] ?? ""
   if (id.length > maxIdCharacters || !/^[\x21-\x7e]+$/.test(id)) return invalid("webhook-id is missing or too long")
-  if (!/^\d{1,12}$/.test(timestamp)) return invalid("webhook-timestamp is no time in Unix seconds")
+  if (!/^\d{1,12}$/.test(timestamp)) return invalid("webhook-timestamp is not a time in Unix seconds")
   if (Math.abs(nowMillis / 1000 - Number(timestamp)) > maxAgeSeconds)
     return invalid("webhook-timestamp is too far away")
   if (signature.length > maxSignatureCharacters) return invalid("webhook-signature is too long")

@@ -1,7 +1,6 @@
 import { connect, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 
-/** The server to connect to. */
 export interface Destination {
   /** A host name, or an IP address without brackets. */
   readonly host: string

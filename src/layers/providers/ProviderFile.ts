@@ -166,7 +166,7 @@ interface Made {
   readonly engineNames: EngineNames
 }
 
-/** The provider that an entry of a target's list names. One that is invalid itself has its own faults, and is no second one. */
+/** The provider that an entry of a target's list names. An invalid provider is reported once, at its own definition. */
 const attemptOf =
   (made: ReadonlyMap<string, Made>, names: ReadonlyArray<string>) =>
   (path: string, { engine, provider }: typeof Attempt.Type): Effect.Effect<ReadonlyArray<Provider>, EntryInvalid> => {

@@ -77,7 +77,6 @@ const errorType = (answer: Result.Result<unknown, string>): string => {
   return answer.failure === unanswered ? "timeout" : (codeOf(answer.failure) ?? "unavailable")
 }
 
-/** Stops waiting for a response. */
 type Cancel = () => void
 
 /** Does not use `domain/providers/CoolDown.ts`: a background probe, never a request, finds out that Redis is back. */

@@ -19,24 +19,25 @@ import { sampledSpan } from "../../services/telemetry/Tracing.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
-  /** Name of a batch in traces and metrics: the function or table of the database. */
+  /** Name of the batch in traces and metrics: the database function or table that it calls. */
   readonly name: string
-  /** Sends the entries in one round trip and answers each, in their order. It may run twice for the same entries. */
+  /**
+   * Sends the entries in one round trip. Returns their answers in the same order. May run twice for the same entries.
+   */
   readonly run: (batch: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Answer>, SqlError.SqlError>
-  /** The id of the entry's owner, whose rows the batch locks. */
+  /** Id of the account or key whose rows the batch locks. */
   readonly ownerOf: (entry: Entry) => string
-  /** Most entries of one batch. */
   readonly maxBatch: number
-  /** Most entries of one owner in a batch, so that a busy owner leaves room for others. */
+  /** Maximum entries of one owner in a batch, so that a busy owner leaves room for others. */
   readonly maxPerOwner: number
-  /** Time in which a batch is sent again after its answer was lost; a few times when undefined. */
+  /** Time for resending a batch whose answer was lost. By default a few attempts. */
   readonly uncertainty?: Duration.Duration | undefined
 }
 
 interface Item<Entry, Answer> {
   readonly entry: Entry
   readonly answer: (answer: Effect.Effect<Answer>) => void
-  /** The caller's span, if it is recorded. */
+  /** Span of the caller, if it is recorded. */
   readonly span: Tracer.Span | undefined
   /** True when the caller was interrupted before the entry was sent. */
   abandoned: boolean
@@ -47,7 +48,7 @@ type Line<Entry, Answer> = Array<Item<Entry, Answer>>
 type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Item<Entry, Answer>>
 type BatchExit<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>
 
-/** The items of an owner whose rows are locked by somebody else. */
+/** Items of an owner whose rows another transaction has locked. */
 interface LockedOwner<Entry, Answer> {
   readonly line: Line<Entry, Answer>
   sending: boolean
@@ -56,28 +57,27 @@ interface LockedOwner<Entry, Answer> {
 interface GroupCommit<Entry, Answer> {
   readonly options: GroupCommitOptions<Entry, Answer>
   readonly retry: <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>
-  /** Runs an effect in a fiber of the scope. */
   readonly start: (effect: Effect.Effect<void>) => void
-  /** Permits for statements of locked owners. */
+  /** Limits concurrent statements for locked owners. */
   readonly permits: Semaphore.Semaphore
-  /** Waiting items by owner, in the order in which the owners take turns. */
+  /** Waiting items by owner. Owners take turns in insertion order. */
   readonly lines: Map<string, Line<Entry, Answer>>
   readonly lockedOwners: Map<string, LockedOwner<Entry, Answer>>
-  /** True while a fiber sends the batches of `lines`. */
+  /** True while a fiber sends the batches in `lines`. */
   sending: boolean
 }
 
-/** Statements for locked owners that run at once: each may wait for a lock, and holds a connection while it waits. */
+/** Concurrent statements for locked owners. Each holds a connection while it waits for a lock. */
 const maxSentApart = 2
 
 /**
- * Sends many small writes as few large ones: entries that arrive while a batch is on the wire form the next batch, and
- * an entry that arrives while none is sent does not wait. Batches run in a fiber of the scope, which ends after all of
- * them, so that the interruption of one caller does not stop the writes of others. An interrupted caller's entry is
- * dropped if it was not sent yet. A failure of the database is a defect of the entries in the batch.
+ * Combines many small writes into a few large ones. Entries that arrive while a batch is in flight form the next batch.
+ * An entry is sent immediately if nothing is in flight. Batches run in a fiber of the scope, so interrupting one caller
+ * does not cancel the writes of others. The scope closes after all batches have finished. If a caller is interrupted
+ * before its entry is sent, the entry is dropped. A database failure becomes a defect for every entry in the batch.
  *
- * A batch that could not get its locks in time is sent again owner by owner. An owner whose rows stay locked is sent
- * apart from the others until they are free, so that the others wait for it only once.
+ * If a batch times out waiting for locks, its entries are sent again, one owner at a time. An owner whose rows stay
+ * locked is then sent separately until they are free, so that the other owners wait for it only once.
  */
 export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
@@ -87,8 +87,8 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   const commit: GroupCommit<Entry, Answer> = {
     options,
     retry: options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty),
-    // In the layer's context, because a batch is part of no single request's trace. After a yield, so that the first
-    // batch too holds all entries that arrive together.
+    // Runs in the layer's context, because a batch does not belong to a single request's trace. Yields first so that
+    // the first batch also includes all entries that arrive together.
     start: (effect) =>
       void Fiber.runIn(fork(Effect.andThen(Effect.yieldNow, effect), { uninterruptible: true }), scope),
     permits: yield* Semaphore.make(maxSentApart),
@@ -96,7 +96,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     lockedOwners: new Map(),
     sending: false
   }
-  // An alert needs the zero: it cannot see the first increase of a counter that did not exist.
+  // Initializes the counter to zero: an alert cannot see the first increase of a counter that did not exist before.
   yield* Metric.update(batchRetries.of(options.name), 0)
   yield* observe(ledgerWaiting.of(options.name), () => countWaiting(commit))
   yield* observe(ledgerApart.of(options.name), () => commit.lockedOwners.size)
@@ -110,7 +110,7 @@ const countWaiting = <Entry, Answer>({ lines, lockedOwners }: GroupCommit<Entry,
   return count
 }
 
-/** Queues an entry in one synchronous step: no interruption can come between that and the wait for its answer. */
+/** Queues an entry in one synchronous step, so that an interruption cannot come between queueing and waiting. */
 const submit = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, entry: Entry, span: Tracer.Span | undefined) =>
   Effect.callback<Answer>((answer) => {
     const item: Item<Entry, Answer> = { entry, answer, span, abandoned: false }
@@ -132,8 +132,8 @@ const wake = <Entry, Answer>(commit: GroupCommit<Entry, Answer>): void => {
 }
 
 /**
- * Sends batches until no item waits. `sending` is cleared in the same synchronous step that found none: an entry that
- * arrives right after it starts a new fiber.
+ * Sends batches until no item is waiting. `sending` is cleared in the same synchronous step that finds the queue empty,
+ * so an entry that arrives right afterwards starts a new fiber.
  */
 const drain = Effect.fnUntraced(function* <Entry, Answer>(commit: GroupCommit<Entry, Answer>) {
   while (commit.lines.size > 0) {
@@ -147,8 +147,8 @@ const drain = Effect.fnUntraced(function* <Entry, Answer>(commit: GroupCommit<En
 })
 
 /**
- * Takes the oldest items of each owner. An owner with more of them goes to the end of the round. The first items of all
- * owners come before the second ones, because answers are given in this order and each runs what waited for it.
+ * Takes the oldest items of each owner. An owner with more items moves to the end of the round. The first items of all
+ * owners precede the second ones, because callers resume in the order of the batch.
  */
 const takeBatch = <Entry, Answer>({ lines, options }: GroupCommit<Entry, Answer>): Line<Entry, Answer> => {
   const taken: Array<Line<Entry, Answer>> = []
@@ -193,7 +193,8 @@ const send = Effect.fnUntraced(function* <Entry, Answer>(
 })
 
 /**
- * Answers the items of a batch. If it failed because of one entry, sends each alone, so that the others do not fail.
+ * Completes the items of a batch. If one entry made the batch fail, sends each entry separately so that the others
+ * succeed.
  */
 const conclude = <Entry, Answer>(
   commit: GroupCommit<Entry, Answer>,
@@ -227,7 +228,7 @@ const wakeLockedOwner = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, owne
   commit.start(drainLockedOwner(commit, owner, locked))
 }
 
-/** Sends the owner's items until its rows are free, then queues the rest with the others. */
+/** Sends the owner's items until its rows are unlocked, then queues the rest with the other owners. */
 const drainLockedOwner = Effect.fnUntraced(function* <Entry, Answer>(
   commit: GroupCommit<Entry, Answer>,
   owner: string,
@@ -247,8 +248,8 @@ const drainLockedOwner = Effect.fnUntraced(function* <Entry, Answer>(
 })
 
 /**
- * Records a batch as a trace of its own, because it is part of no single request: the batch and each request that it
- * carries are linked with each other. The span of the batch stands for that of its statement, which is left out.
+ * Records a batch as its own trace, because it does not belong to a single request. The batch and each request in it
+ * are linked to each other. The batch's span replaces the span of its SQL statement, which is not recorded.
  */
 const traced = <A, E>(
   name: string,
@@ -278,7 +279,7 @@ const failedWith = (exit: BatchExit<unknown>, is: (error: SqlError.SqlError) => 
 const isLockTimeout = ({ reason }: SqlError.SqlError): boolean => reason._tag === "LockTimeoutError"
 
 /**
- * True for a failure that no entry caused: sent one by one, entries would only add to an overloaded database's work.
+ * True for a failure that no entry caused. Sending entries one by one would only add load to an overloaded database.
  */
 const isOfTheDatabase = (error: SqlError.SqlError): boolean => isTransient(error) || error.isRetryable
 

@@ -7,7 +7,7 @@ import { StorageUnavailable } from "./store/DirectoryLock.ts"
 import { unlimited } from "./store/StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
-/** Months of the query log for which partitions are made ahead of time, the current one included. */
+/** Months of the query log for which partitions are created in advance, including the current month. */
 const monthsAhead = 3
 
 const historyTable = "quarry_migrations"
@@ -18,8 +18,8 @@ const historyTables = rowsOf(Schema.Struct({ exists: Schema.Boolean }))
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /**
- * Runs a file of `schema/`. The client sends one statement at a time, so the file is sent as one block of PL/pgSQL, and
- * the server finds the ends of its statements. A line number in an error is a line of the file.
+ * Runs a file of `schema/`. The client sends one statement at a time, so the file is sent as a single PL/pgSQL block,
+ * and the server splits it into statements. Line numbers in errors are line numbers of the file.
  */
 export const runFile = (name: string): Migration =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
@@ -27,7 +27,7 @@ export const runFile = (name: string): Migration =>
     return Effect.asVoid(sql.unsafe(`do $schema$ begin ${text}\nend $schema$`))
   })
 
-/** The schema of 0.1.0, in the order in which its files refer to each other. Later migrations change it. */
+/** Schema of 0.1.0, in dependency order. Later migrations change it. */
 const initialFiles = [
   "accounts.sql",
   "ledger.sql",
@@ -78,35 +78,34 @@ const migrations: Readonly<Record<string, Migration>> = {
 }
 
 /**
- * A migration of a large database may take hours, but it must not wait for a table in use: everybody else would wait
- * behind it. It fails instead, and `runAll` tries again.
+ * A migration of a large database may take hours, but it must not wait for a locked table, because all other statements
+ * on that table would queue behind it. It fails instead, and `runAll` retries.
  */
 const withLimits = (migration: Migration): Migration =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     unlimited(sql, Effect.andThen(sql`set local lock_timeout = '2s'`, migration))
   )
 
-/** Makes the partitions of the query log that are missing. */
+/** Creates missing partitions of the query log. */
 export const makePartitions = (sql: SqlClient.SqlClient) =>
   sql`select queries_make_partitions(clock_timestamp(), ${monthsAhead}::integer)`
 
 const fullName = (id: number, name: string) => `${String(id).padStart(4, "0")}_${name}`
 
-/** The names of the migrations that the database has, which has their table. */
 const appliedNames = (sql: SqlClient.SqlClient) =>
   Effect.map(appliedRows(sql`select migration_id, name from ${sql(historyTable)} order by migration_id`), (rows) =>
     rows.map(({ migration_id, name }) => fullName(migration_id, name))
   )
 
-/** The error for a database that has another migration under a number of ours; undefined for one that has none. */
+/** The error for a database that has a different migration under one of our numbers. Undefined if there is none. */
 const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string>): StorageUnavailable | undefined => {
   const theirs = applied.find((name) => !ours.includes(name) && ours.some((it) => it.slice(0, 4) === name.slice(0, 4)))
   return theirs === undefined ? undefined : new StorageUnavailable({ message: unreleasedSchema(theirs) })
 }
 
 /**
- * Returns the migrations unless the database has another history: the migrator compares numbers only, and would add the
- * rest of this schema to one that it does not fit. The migrator loads migrations after it has locked its table.
+ * Returns the migrations, or fails if the database has a different history. The migrator compares only numbers, so it
+ * would apply the rest of this schema to an incompatible one. The migrator loads migrations after locking its table.
  */
 const loadChecked = (
   ours: ReadonlyArray<Migrator.ResolvedMigration>
@@ -127,7 +126,7 @@ const loadChecked = (
     )
   )
 
-/** Replicas that start together wait for each other's locks, and each wait has a timeout. */
+/** Retries when a lock wait times out: replicas that start together wait for each other's locks. */
 const retryLocked = <A, E extends Migrator.MigrationError | SqlError.SqlError, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, {
     schedule: Schedule.spaced("1 second"),
@@ -139,8 +138,8 @@ const retryLocked = <A, E extends Migrator.MigrationError | SqlError.SqlError, R
   })
 
 /**
- * Brings the database to the schema of these migrations. Replicas may start at once: the migrator holds the lock on its
- * own table until it is done, and one that waited for a lock longer than a timeout tries again.
+ * Migrates the database. Replicas may start at the same time: the migrator locks its own table until it is done, and a
+ * replica whose lock wait times out retries.
  */
 export const runAll = (
   migrations: Readonly<Record<string, Migration>>
@@ -154,7 +153,7 @@ export const runAll = (
     loader: Effect.flatMap(Migrator.fromRecord(Record.map(migrations, withLimits)), loadChecked)
   }).pipe(retryLocked)
 
-/** Compares the migrations of the database with those of this version, and changes nothing. */
+/** Compares the migrations of the database with those of this version. Changes nothing. */
 export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* historyTables(sql`select to_regclass(${historyTable}) is not null as exists`)
@@ -167,7 +166,9 @@ export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.
   }
 })
 
-/** Runs these migrations alone, on an empty database; false, and nothing runs, if this version does not know one of them. */
+/**
+ * Runs only these migrations, on an empty database. Returns false and does nothing if this version lacks one of them.
+ */
 export const runOnly = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   if (names.some((name) => !Object.hasOwn(migrations, name))) return false
   yield* runAll(Record.filter(migrations, (_, name) => names.includes(name)))
@@ -175,8 +176,8 @@ export const runOnly = Effect.fnUntraced(function* (names: ReadonlyArray<string>
 })
 
 /**
- * Fails unless the database has the schema of this version: only `migrate` and the server change it (R74). `takesNewer`
- * lets a database pass that a newer version has migrated.
+ * Fails unless the database has the schema of this version: only `migrate` and the server change the schema (R74).
+ * `takesNewer` also accepts a database that a newer version has migrated.
  */
 export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { readonly takesNewer: boolean }) {
   const { applied, pending, unknown } = yield* state
@@ -199,7 +200,7 @@ export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { read
   }
 })
 
-/** Brings the database to the present schema, and makes the log's partitions that are missing. */
+/** Migrates the database to the current schema, and creates missing partitions of the query log. */
 export const run = Effect.gen(function* () {
   const applied = yield* runAll(migrations)
   yield* retryLocked(retryTransient(makePartitions(yield* SqlClient.SqlClient)))

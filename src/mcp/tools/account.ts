@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import { remaining } from "../../domain/accounts/Account.ts"
 import { Account } from "../../http/groups/AccountGroup.ts"
 import { toMe } from "../../http/handlers/account.ts"
-import { Moment, toMomentOrNull } from "../../http/wire.ts"
+import { Moment, toMomentOrNull } from "../../http/timestamps.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
 import { makeTool } from "../Tool.ts"
 

@@ -1,4 +1,4 @@
-import { Console, Context, DateTime, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { demoPerMinute } from "../../domain/accounts/Principal.ts"
 import { formatAddress } from "../../domain/net/address.ts"
 import { isLoopbackHost } from "../../domain/net/Network.ts"
@@ -12,19 +12,16 @@ import { Providers } from "../../services/providers/Providers.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { LogFormat } from "../Logging.ts"
 import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
+import { type DeveloperAccess, developerEmail, greet } from "./Greeting.ts"
 
-/** A valid email address under a reserved domain that nobody can register (RFC 6761). */
-const developerEmail = "developer@quarry.localhost"
-
-export interface DeveloperAccess {
-  readonly key: Redacted.Redacted
-  /** Sets the password for the dashboard. Works once, within one hour. */
-  readonly link: Redacted.Redacted
-}
+/** Leaves the processor to the start and to the first search after it. */
+const untilServed = Effect.flatMap(Readiness, ({ report }) =>
+  Effect.repeat(report, { until: ({ ready }) => ready, schedule: Schedule.spaced("100 millis") })
+).pipe(Effect.andThen(Effect.sleep("1 second")))
 
 /** Runs while the process already serves searches. A failure is logged, and the next start tries again. */
 const inBackground = <E, R>(load: Effect.Effect<void, E, R>) =>
-  load.pipe(
+  Effect.andThen(untilServed, load).pipe(
     Effect.catchCause((cause) => Effect.logWarning("The starter documents could not be loaded.", cause)),
     Effect.forkScoped
   )
@@ -60,53 +57,6 @@ export class FirstStart extends Context.Service<
     }).pipe(Effect.orDie)
   )
 }
-
-const searchLine = (baseUrl: string, { key }: DeveloperAccess): string =>
-  `curl -H 'Authorization: Bearer ${Redacted.value(key)}' '${baseUrl}/v1/query?query=http+caching'`
-
-const keyIntroduction = "An account for you to develop with. Its API key is shown only once:"
-
-const linkIntroduction = `The dashboard takes ${developerEmail} and the password that you choose here, once and within one hour:`
-
-interface Addresses {
-  readonly bound: string
-  readonly baseUrl: string
-}
-
-const listens = ({ baseUrl, bound }: Addresses): string => `Quarry listens at ${bound} (BASE_URL is ${baseUrl})`
-
-const announcePretty = Effect.fnUntraced(function* (addresses: Addresses, access: DeveloperAccess | undefined) {
-  const { baseUrl } = addresses
-  yield* Console.log(listens(addresses))
-  if (access === undefined) return yield* Console.log(`The dashboard is at ${baseUrl}/dashboard`)
-  const lines = [
-    "",
-    keyIntroduction,
-    `  ${Redacted.value(access.key)}`,
-    "",
-    "Try it:",
-    `  ${searchLine(baseUrl, access)}`,
-    "",
-    linkIntroduction,
-    `  ${Redacted.value(access.link)}`,
-    ""
-  ]
-  yield* Console.log(lines.join("\n"))
-})
-
-/** Prints log entries at any log level. They are not logged, because exported logs must not contain the secrets. */
-const announceJson = Effect.fnUntraced(function* ({ baseUrl, bound }: Addresses, access: DeveloperAccess | undefined) {
-  const entry = (message: string, fields: Readonly<Record<string, string>>) =>
-    Effect.flatMap(DateTime.now, (now) =>
-      Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
-    )
-  yield* entry(listens({ baseUrl, bound }), { address: bound, base_url: baseUrl })
-  if (access === undefined) return
-  const curl = searchLine(baseUrl, access)
-  yield* entry(`${keyIntroduction} ${curl}`, { base_url: baseUrl, key: Redacted.value(access.key), curl })
-  const link = Redacted.value(access.link)
-  yield* entry(`${linkIntroduction} ${link}`, { base_url: baseUrl, link })
-})
 
 const warnOfUnserved = Effect.gen(function* () {
   const providers = yield* Providers
@@ -152,7 +102,8 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
     )
   }
   const { access } = yield* FirstStart
-  if (databaseUrl === undefined) {
+  // On a terminal the greeting says so.
+  if (databaseUrl === undefined && (yield* LogFormat) === "json") {
     const storage = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
     yield* Effect.logWarning(
       `Trial storage: ${storage}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
@@ -170,7 +121,7 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
   }
   yield* warnOfKeylessCallers
   yield* warnOfUnserved
-  const print = (yield* LogFormat) === "json" ? announceJson : announcePretty
   const address = yield* Effect.flatMap(Readiness, (readiness) => readiness.address)
-  yield* print({ bound: address === undefined ? baseUrl : `http://${formatAddress(address)}`, baseUrl }, access)
+  const bound = address === undefined ? baseUrl : `http://${formatAddress(address)}`
+  yield* greet({ bound, baseUrl, access, dataDir: databaseUrl === undefined ? dataDir : undefined })
 })

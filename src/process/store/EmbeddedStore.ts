@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { isMade } from "../../layers/sql/store/DirectoryLock.ts"
 import { AppConfig } from "../../settings/Settings.ts"
+import { tell } from "../lifecycle/Greeting.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 
 export class StoreNotMade extends OperatorError("StoreNotMade") {}
@@ -16,18 +17,19 @@ const maxComplaintCharacters = 8_192
 const forceKillAfter = "5 seconds"
 
 /** Creates the embedded store if there is none, in a child process, because the memory for this is never given back. */
-export const layer = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const { databaseUrl, dataDir } = yield* AppConfig
-    if (databaseUrl !== undefined || dataDir === "memory:") return
-    // Checks that the directory may be used as a store, before anything else is written to it.
-    yield* Secrets
-    if (!isMade(dataDir)) yield* makeElsewhere(dataDir)
-  })
-).pipe(Layer.provide(Secrets.layer))
+export const makeMissing = Effect.gen(function* () {
+  const { databaseUrl, dataDir } = yield* AppConfig
+  if (databaseUrl !== undefined || dataDir === "memory:") return
+  // Checks that the directory may be used as a store, before anything else is written to it.
+  yield* Secrets
+  if (isMade(dataDir)) return
+  yield* tell(`Creating the database in ${dataDir}. Only the first start does this.`)
+  yield* makeElsewhere(dataDir)
+}).pipe(Effect.provide(Secrets.layer))
 
 const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
-  const child = yield* ChildProcess.make(process.execPath, [program, dataDir], {
+  // Without the optimizing compiler of WebAssembly, which would take CPU from the start of the server for seconds.
+  const child = yield* ChildProcess.make(process.execPath, ["--liftoff-only", program, dataDir], {
     stdin: "ignore",
     stdout: "ignore",
     forceKillAfter

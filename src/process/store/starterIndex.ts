@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url"
 import { Effect, FileSystem, Path, Stream } from "effect"
 import * as DocumentFile from "../../layers/index/DocumentFile.ts"
-import { DocumentIndex } from "../../services/index/DocumentIndex.ts"
+import { type Document, DocumentIndex } from "../../services/index/DocumentIndex.ts"
+import { Readiness } from "../../services/operations/Readiness.ts"
 
 const file = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
 
@@ -31,14 +32,34 @@ export const fillFirstIn = Effect.fnUntraced(function* (dataDir: string) {
   if (yield* fillFirst) yield* files.writeFileString(yield* markerIn(dataDir), "")
 })
 
+/** Documents between two lines of the log. */
+const reportedDocuments = 5_000
+
+const workName = "starter_documents"
+
+/** Loads the other starter documents. The log and `/readyz?full` report how far it is. */
 export const fillRest = Effect.gen(function* () {
   const index = yield* DocumentIndex
+  const readiness = yield* Readiness
+  const loadPart = Effect.fnUntraced(function* (documents: ReadonlyArray<Document>, done: number) {
+    yield* readiness.setBackground(workName, { done })
+    yield* index.load(Stream.fromIterable(documents), options)
+    const now = done + documents.length
+    if (Math.floor(now / reportedDocuments) > Math.floor(done / reportedDocuments)) {
+      yield* Effect.logInfo(`Loading the starter documents: ${now} so far.`)
+    }
+    yield* Effect.sleep(pause)
+    return now
+  })
+  yield* Effect.logInfo("Loading the other starter documents in the background. Searches already find the first ones.")
   yield* DocumentFile.read(file).pipe(
     Stream.drop(firstDocuments),
     Stream.grouped(partDocuments),
-    Stream.runForEach((documents) =>
-      Effect.andThen(index.load(Stream.fromIterable(documents), options), Effect.sleep(pause))
-    )
+    Stream.runFoldEffect(
+      () => firstDocuments,
+      (done, documents) => loadPart(documents, done)
+    ),
+    Effect.ensuring(readiness.setBackground(workName, undefined))
   )
   const { documents } = yield* index.stats
   yield* Effect.logInfo(`Loaded the starter documents. The index has ${documents} documents.`)

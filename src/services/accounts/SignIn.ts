@@ -85,13 +85,16 @@ export class SignIn extends Context.Service<
       browser: Browser,
       request: { readonly email: string; readonly returnPath: string }
     ) => Effect.Effect<void, SignInError>
+    /** The email address that a password link belongs to. Undefined if the link was used or has expired. */
+    readonly addressOfLink: (token: Redacted.Redacted) => Effect.Effect<string | undefined>
     /**
-     * Sets a new password with a single-use token from an email. Confirms the address, ends all sessions of the person,
-     * and clears the browser's wait after wrong passwords.
+     * Sets a new password with a single-use token from an email and signs the person in. Confirms the address, ends all
+     * other sessions of the person, and clears the browser's wait after wrong passwords. The redirect leads to
+     * `returnPath`, or to the app that waits there. It has no session where signing in is limited at that moment.
      */
     readonly resetPassword: (
       browser: Browser,
-      reset: { readonly token: Redacted.Redacted; readonly password: Redacted.Redacted }
-    ) => Effect.Effect<void, SignInError>
+      reset: { readonly token: Redacted.Redacted; readonly password: Redacted.Redacted; readonly returnPath: string }
+    ) => Effect.Effect<Redirect, SignInError>
   }
 >()("quarry/services/SignIn") {}

@@ -29,7 +29,7 @@ import {
 } from "./PaymentProvider.ts"
 import { Reconciler } from "./Reconciler.ts"
 
-/** The account's subscription as our books have it. Times are Unix milliseconds. */
+/** The account's subscription in our books. Times are Unix milliseconds. */
 export interface SubscriptionState {
   readonly status: "active" | "past_due"
   readonly plan: SoldPlan
@@ -39,20 +39,20 @@ export interface SubscriptionState {
   readonly pendingPlan: SoldPlan | undefined
   readonly pendingAt: number | undefined
   readonly pastDueSince: number | undefined
-  /** The end of the grace, after which the trial's terms apply until the renewal is paid (R41). */
+  /** End of the grace period. Afterwards the trial's limits apply until the renewal is paid (R41). */
   readonly graceUntil: number | undefined
 }
 
-/** Everything that an account may know about its payments. */
+/** Payment state as shown to the account. */
 export interface BillingState {
-  /** False where nothing can be bought: no provider, or the operator has closed the checkout. */
+  /** False if nothing can be bought: there is no provider, or the operator has closed the checkout. */
   readonly open: boolean
   readonly plan: Plan
   readonly subscription: SubscriptionState | undefined
-  /** Packs that the account can buy now, with prices in cents. Empty where it can buy none. */
+  /** Packs that the account can buy now, with prices in cents. */
   readonly packs: ReadonlyArray<{ readonly credits: PackSize; readonly price: number }>
   readonly balance: number
-  /** Credits of refunded packs that were spent already; settled from the next credits that are granted (R40). */
+  /** Spent credits of refunded packs, settled from the next credits (R40). */
   readonly owed: number
 }
 
@@ -61,9 +61,9 @@ export interface CheckoutPage {
   readonly expiresAt: number
 }
 
-/** The provider is not asked more often than this for one account (R42). */
+/** Minimum interval between calls to the provider for one account (R42). */
 const syncEveryMs = 5_000
-/** Seconds after which a caller may try again, where the provider did not say. */
+/** Retry time if the provider does not give one. */
 const defaultRetrySeconds = 30
 
 interface Deps {
@@ -103,7 +103,7 @@ const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Eff
     found === undefined ? Effect.die(new Error(`account ${id} does not exist`)) : Effect.succeed(found)
   )
 
-/** The subscription that counts: the highest plan of those that are not over. */
+/** The active subscription with the highest plan. */
 const openSubscription = ({ subscriptions }: BilledAccount): SoldSubscription | undefined =>
   subscriptions
     .filter(({ status }) => status !== "ended")
@@ -123,7 +123,7 @@ const stateOf = (it: SoldSubscription, graceMs: number): SubscriptionState => ({
 
 const isSold = (plan: Plan): plan is SoldPlan => plan !== "trial" && plan !== "custom"
 
-/** Cents for 1,000 pack credits; undefined where the account can buy none now. */
+/** Cents per 1,000 pack credits. Undefined if the account cannot buy packs now. */
 const packRateOf = (
   plans: PlanTable,
   { packRate, plan }: Account,
@@ -134,14 +134,14 @@ const packRateOf = (
   return subscription?.status === "active" && isSold(plan) ? rate : undefined
 }
 
-/** The books' part of billing, which asks no provider. */
+/** Dependencies for reading the books without asking the provider. */
 type BooksDeps = Pick<Deps, "accounts" | "books" | "clock" | "terms" | "plans">
 
-/** An account's payments as the books have them, also where nothing is sold any more (R42). */
+/** An account's payments in the books, even if nothing is sold anymore (R42). */
 export const bookedState = (deps: BooksDeps) =>
   Effect.fn("Billing.state")(function* (given: Account): Effect.fn.Return<BillingState> {
     const { clock, terms } = deps
-    // The account as it is in the store now: a change may have been booked since the caller was authenticated.
+    // Reads the account again, because a change may have been recorded since the caller was authenticated.
     const stored = yield* Effect.orElseSucceed(deps.accounts.byId(given.id), () => given)
     const account = accountAt(stored, yield* storeTime(clock))
     const found = yield* readBilled(deps, account)
@@ -158,11 +158,11 @@ export const bookedState = (deps: BooksDeps) =>
     }
   })
 
-/** Fails where nothing may be bought: the checkout is closed, or a dispute was lost. */
+/** Fails if purchases are not allowed: the checkout is closed, or a dispute was lost. */
 const requireOpen = ({ terms }: Deps, { blockedAt }: BilledAccount) =>
   !terms.isOpen ? Effect.fail(closed) : blockedAt === undefined ? Effect.void : Effect.fail(needsOperator)
 
-/** The account's customer at the provider, made with its first purchase (R42). */
+/** The account's customer at the provider, created at the first purchase (R42). */
 const customerOf = Effect.fnUntraced(function* (
   { accounts, books, provider }: Deps,
   account: Account,
@@ -232,14 +232,14 @@ const buyPack = (deps: Deps): Billing["Service"]["buyPack"] =>
     return { ...toCheckout(page), credits, price }
   })
 
-/** Leaves a note to read this object soon: nobody knows what became of the request. */
+/** Schedules a reading of the subscription, because the result of the request is unknown. */
 const readSoon = Effect.fnUntraced(function* ({ books, ids }: Deps, subscriptionId: string) {
   const deliveryId = `own:${yield* ids.requestId}`
   const object = { kind: "subscription" as const, id: subscriptionId }
   yield* books.store({ deliveryId, kind: "quarry.plan_change", object, attempts: 0 })
 })
 
-/** Makes a change at the provider fail with the errors of the API. */
+/** Translates errors of a change at the provider to the API's errors. */
 const translateErrors = <A>(
   deps: Deps,
   subscriptionId: string,
@@ -258,7 +258,7 @@ const translateErrors = <A>(
     })
   )
 
-/** Calls off what is pending at the provider. It fails a call that takes back what is not there, so both are read (R42). */
+/** Reverts pending changes. The provider fails to revert a change that does not exist, so both are read first (R42). */
 const callOff = Effect.fnUntraced(function* ({ provider }: Deps, id: string) {
   const { cancelAtPeriodEnd, pending } = yield* provider.subscription(id)
   if (pending !== undefined) yield* provider.callOffChange(id)
@@ -266,8 +266,9 @@ const callOff = Effect.fnUntraced(function* ({ provider }: Deps, id: string) {
 })
 
 /**
- * The provider refuses a change of a subscription that is canceled at its period's end, so the cancellation is taken back
- * first. A change that fails leaves it canceled, as it was: nobody asked to go on paying for the old plan (R42).
+ * Changes the plan of a subscription. The provider rejects this for a subscription canceled at the period's end, so the
+ * cancellation is reverted first. If the change fails, it is canceled again: nobody agreed to keep paying for the old
+ * plan (R42).
  */
 const changeTo = Effect.fnUntraced(function* (
   { provider }: Deps,
@@ -301,7 +302,7 @@ const changePlan = (deps: Deps): Billing["Service"]["changePlan"] =>
     } else {
       yield* translateErrors(deps, id, changeTo(deps, id, plan, when ?? (isUp ? "now" : "period_end")))
     }
-    // The change is made. Where it cannot be read back now, the inbox does it soon.
+    // The change succeeded. If it cannot be read back now, the inbox reads it soon.
     yield* deps.reconciler.bringSubscription(id).pipe(Effect.catchTag("ProviderUnavailable", () => readSoon(deps, id)))
     const after = openSubscription(yield* readBilled(deps, account))
     const now = yield* storeTime(deps.clock)
@@ -323,7 +324,7 @@ const sync = (deps: Deps): Billing["Service"]["sync"] =>
     if (yield* books.takeTurn(account.id, syncEveryMs)) {
       yield* Effect.gen(function* () {
         const page = checkoutId === undefined ? undefined : yield* provider.checkout(checkoutId)
-        // A checkout of somebody else says nothing about this account.
+        // Another account's checkout must not affect this account.
         if (page?.accountId === account.id && page.customerId !== undefined) {
           yield* books.keepCustomer(account.id, page.customerId)
         }
@@ -345,20 +346,20 @@ const receive = (deps: Deps): Billing["Service"]["receive"] =>
   })
 
 /**
- * Purchases of an account and changes of its plan (R42, R47). Refusals that our own books can tell come first, the provider
- * is asked last. Nothing here changes credits: the reconciler does, by what the provider says afterwards.
+ * Purchases and plan changes of an account (R42, R47). Checks our own books first and asks the provider last. Never
+ * changes credits itself: the reconciler does that according to the provider's objects.
  */
 export class Billing extends Context.Service<
   Billing,
   {
     readonly state: (account: Account) => Effect.Effect<BillingState>
-    /** Opens the checkout of the first subscription. */
+    /** Opens a checkout for the first subscription. */
     readonly checkout: (
       account: Account,
       plan: SoldPlan,
       address: string | undefined
     ) => Effect.Effect<CheckoutPage, BillingUnavailable | PlanUnchanged | InvalidRequest>
-    /** Changes the plan: up at once, down at the period's end (R39). */
+    /** Upgrades immediately, or downgrades at the end of the period (R39). */
     readonly changePlan: (
       account: Account,
       plan: SoldPlan,
@@ -377,13 +378,13 @@ export class Billing extends Context.Service<
     >
     readonly portal: (account: Account) => Effect.Effect<CheckoutPage, BillingUnavailable | NoSubscription>
     /**
-     * Brings the books to the provider's state, and answers them: at most once in 5 s for an account, in between from our
-     * books. `checkoutId` is the checkout that the person comes from.
+     * Updates the books from the provider and returns them. Asks the provider at most once every 5 seconds per account.
+     * `checkoutId` is the checkout that the user returns from.
      */
     readonly sync: (account: Account, checkoutId: string | undefined) => Effect.Effect<BillingState, BillingUnavailable>
     /**
-     * Takes a delivery of the provider: verified, stored, and answered; the work comes after. A delivery that is not the
-     * provider's leaves no trace but a count.
+     * Verifies and stores a delivery of the provider. Processing follows later. An invalid delivery is counted and
+     * otherwise ignored.
      */
     readonly receive: (
       headers: Readonly<Record<string, string | undefined>>,

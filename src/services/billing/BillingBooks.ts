@@ -29,7 +29,7 @@ export interface BookedOrder {
   readonly createdAt: number
 }
 
-/** One reading of all subscriptions of an account and their orders. */
+/** All subscriptions of an account and their orders, read at one time. */
 export interface SubscriptionReading {
   readonly accountId: string
   readonly customerId: string
@@ -42,7 +42,6 @@ export interface SubscriptionReading {
 /** `outdated`: a later reading was already booked. `unknown`: the account no longer exists. */
 export type Booking = "changed" | "unchanged" | "outdated" | "unknown"
 
-/** A delivery to be processed. */
 export interface InboxItem {
   readonly deliveryId: string
   readonly kind: string
@@ -50,7 +49,7 @@ export interface InboxItem {
   readonly attempts: number
 }
 
-/** A customer to be removed at the provider, because the account was removed here. */
+/** A customer to delete at the provider, because the account was deleted here. */
 export interface Removal {
   readonly customerId: string
   readonly accountId: string

@@ -6,7 +6,7 @@ import { type Drift, Reconciler } from "./Reconciler.ts"
 
 const inboxInterval = Duration.seconds(1)
 const removalInterval = Duration.seconds(5)
-/** Interval at which replicas check if a sweep is due. One of them makes it. */
+/** Interval at which replicas check whether a sweep is due. */
 const sweepInterval = Duration.seconds(30)
 const reportInterval = Duration.seconds(15)
 const pruneInterval = Duration.hours(1)
@@ -49,7 +49,7 @@ const driftKinds: ReadonlyArray<Drift["kind"]> = [
   "removal"
 ]
 
-/** Exports what alerts read with 0 at start. Without a sample before it, Prometheus would not see the first increase. */
+/** Initializes counters used by alerts to 0. Otherwise Prometheus would not see the first increase. */
 const initializeCounters = Effect.forEach(
   [billingEvents.of("none", "refused"), ...driftKinds.map((kind) => billingDrift.of(kind))],
   (count) => Metric.update(count, 0),

@@ -68,7 +68,7 @@ export interface Buyer {
   readonly address: string | undefined
 }
 
-/** The object named by a webhook delivery. The delivery's own content is not trusted (R37). */
+/** The object that a webhook delivery names. The rest of the delivery is not trusted (R37). */
 export interface Nudge {
   /** The same for every attempt to deliver an event. */
   readonly deliveryId: string

@@ -66,7 +66,7 @@ const leave = Effect.fnUntraced(function* ({ books }: Deps, { accountId, custome
   return status !== "ended" && (yield* books.queueRemoval(customerId, accountId))
 })
 
-/** Reads all subscriptions of an account, and the orders of those that have not ended. */
+/** Reads all subscriptions of an account, and the orders of active subscriptions. */
 const readSubscriptions = Effect.fnUntraced(function* (
   { provider }: Deps,
   accountId: string,

@@ -98,7 +98,7 @@ export class Overview extends Context.Service<
         const redis = yield* RedisInspection
         const replicas = yield* Replicas
         const holds = yield* Holds
-        /** Null where the database is away, or lacks the table that a pending migration makes. */
+        /** Null if the database is unreachable, or lacks the table because a migration is pending. */
         const orNull = <A>(effect: Effect.Effect<A>) => Effect.catchCause(effect, () => Effect.succeed(null))
         const look = Effect.gen(function* () {
           const { database, migrations } = yield* inspection.look

@@ -21,6 +21,12 @@ export interface FullReport extends ReadinessReport {
   /** True if the process is ready and every check is `ok`. */
   readonly healthy: boolean
   readonly checks: Readonly<Record<string, CheckResult>>
+  /** Work that goes on behind the requests, with how far it is. Empty when there is none. */
+  readonly background: Readonly<Record<string, BackgroundWork>>
+}
+
+export interface BackgroundWork {
+  readonly done: number
 }
 
 type CheckResult = "ok" | "failed" | "timeout"
@@ -42,6 +48,8 @@ export class Readiness extends Context.Service<
     readonly add: (name: string, check: Effect.Effect<unknown, unknown>) => Effect.Effect<void, never, Scope.Scope>
     /** Without an address, the previous one is kept. */
     readonly setListener: (state: ListenerState, address?: BoundAddress) => Effect.Effect<void>
+    /** Reports background work in full reports until `undefined` ends it. It does not affect health. */
+    readonly setBackground: (name: string, work: BackgroundWork | undefined) => Effect.Effect<void>
     /** Undefined before the listener is bound. */
     readonly address: Effect.Effect<BoundAddress | undefined>
     /** Ignores the database: a short outage, which requests survive, would remove all replicas from service. */
@@ -53,6 +61,7 @@ export class Readiness extends Context.Service<
     Readiness,
     Effect.gen(function* () {
       const checks = new Map<string, Effect.Effect<CheckResult>>()
+      const background = new Map<string, BackgroundWork>()
       let listener: ListenerState = "starting"
       let address: BoundAddress | undefined
       yield* observe(processReady.of(), () => (listener === "serving" ? 1 : 0))
@@ -68,13 +77,17 @@ export class Readiness extends Context.Service<
           ready,
           listener,
           healthy,
-          checks: Object.fromEntries(entries.map(([name], index) => [name, results[index] ?? "failed"]))
+          checks: Object.fromEntries(entries.map(([name], index) => [name, results[index] ?? "failed"])),
+          background: Object.fromEntries(background)
         }
       })
 
       const add = Effect.fnUntraced(function* (name: string, check: Effect.Effect<unknown, unknown>) {
         const ofOperator = Effect.provideService(check, DatabaseLane, "operator")
-        const result = yield* Effect.cachedWithTTL(observeCheck(name, ofOperator), resultTtl)
+        const result = yield* Effect.cachedWithTTL(
+          observeCheck(name, ofOperator, () => listener === "starting"),
+          resultTtl
+        )
         yield* Effect.acquireRelease(
           Effect.sync(() => checks.set(name, result)),
           () => Effect.sync(() => checks.delete(name))
@@ -88,19 +101,33 @@ export class Readiness extends Context.Service<
           address = boundAt ?? address
         })
 
-      return Readiness.of({ add, setListener, address: Effect.sync(() => address), report, full })
+      const setBackground = (name: string, work: BackgroundWork | undefined) =>
+        Effect.sync(() => {
+          if (work === undefined) background.delete(name)
+          else background.set(name, work)
+        })
+
+      return Readiness.of({ add, setBackground, setListener, address: Effect.sync(() => address), report, full })
     })
   )
 }
 
-/** Runs a check and logs only changes of its result, so that an outage does not fill the log. */
-const observeCheck = (name: string, check: Effect.Effect<unknown, unknown>): Effect.Effect<CheckResult> => {
+/**
+ * Runs a check and logs only changes of its result, so that an outage does not fill the log. A timeout while the process
+ * starts is not logged: the start itself keeps the embedded database busy.
+ */
+const observeCheck = (
+  name: string,
+  check: Effect.Effect<unknown, unknown>,
+  isStarting: () => boolean
+): Effect.Effect<CheckResult> => {
   const exitOf = exitWithinTimeout(check)
   let previous: CheckResult = "ok"
   return Effect.gen(function* () {
     const exit = yield* exitOf
     const result = Option.match(exit, { onNone: () => "timeout" as const, onSome: resultOf })
     yield* Metric.update(readinessCheck.of(name), result === "ok" ? 1 : 0)
+    if (result === "timeout" && isStarting()) return result
     if (result !== previous) {
       if (result === "ok") yield* Effect.logInfo(`The check ${name} succeeds again`)
       else yield* Effect.logWarning(`The check ${name} failed: ${result}`, ...causeOf(exit))

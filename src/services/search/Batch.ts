@@ -17,7 +17,7 @@ import type { Ids } from "../Ids.ts"
 import { Attempts } from "../providers/Attempts.ts"
 import { RequestId } from "../telemetry/RequestId.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
-import type { LogPlace } from "./Dispatch.ts"
+import type { LogPlace } from "./DispatchedSearch.ts"
 
 /** Runs the rows of a batch concurrently within one time budget. */
 

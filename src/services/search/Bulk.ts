@@ -9,7 +9,7 @@ import { searchDuration } from "../telemetry/Metrics.ts"
 import { describeSearch } from "../telemetry/Tracing.ts"
 import type { AskedRows, RowKind } from "./Batch.ts"
 import { type Batches, makeBatches } from "./Batches.ts"
-import { countSearch, type Dispatch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
+import { countSearch, type DispatchedSearch, makeDispatch, toBody, toLogEntry } from "./DispatchedSearch.ts"
 import { cacheKey } from "./ResultCache.ts"
 
 /**
@@ -34,7 +34,7 @@ const errorRow = (error: { readonly _tag: string; readonly message: string }): R
 const makeKind = (
   dispatch: Effect.Success<typeof makeDispatch>,
   providers: Providers["Service"]
-): RowKind<SearchRequest, Dispatch, RowBody> => ({
+): RowKind<SearchRequest, DispatchedSearch, RowBody> => ({
   route: "bulk",
   spanName: "Bulk.run",
   idPrefix: "qry_",

@@ -19,7 +19,7 @@ import { Limits } from "../providers/Limits.ts"
 import { Providers, unservedError } from "../providers/Providers.ts"
 import { RequestId } from "../telemetry/RequestId.ts"
 import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "../telemetry/Tracing.ts"
-import { countSearch, makeDispatch, toBody, toLogEntry } from "./Dispatch.ts"
+import { countSearch, makeDispatch, toBody, toLogEntry } from "./DispatchedSearch.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
 
 /** Charged and logged, except for replays and searches without a provider. */

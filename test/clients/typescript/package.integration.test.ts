@@ -115,6 +115,41 @@ const me = Effect.gen(function* () {
 console.log(Object.keys(quarryTools(quarry)).join(), await Effect.runPromise(me))
 `
 
+/** A program that tests itself with a Quarry on Effect's test clock, beside a client of the package. */
+const withEffectTesting = `
+import { QuarryClient, UpstreamTimeout } from "@quarry/client/effect"
+import { providers, TestQuarry } from "@quarry/client/testing/effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+
+const search = Effect.gen(function* () {
+  const quarry = yield* QuarryClient
+  return yield* quarry.search.query({ query: { query: "css grid" } })
+})
+
+const test = Effect.gen(function* () {
+  const fiber = yield* Effect.forkChild(Effect.flip(search))
+  yield* TestClock.adjust("15 seconds")
+  const error = yield* Fiber.join(fiber)
+  const { account } = yield* TestQuarry
+  const { results } = yield* search
+  return [error._tag, error instanceof UpstreamTimeout, (yield* account).used, results.organic.length].join()
+})
+
+const answering = { isOn: false }
+const row = { url: "https://www.example.com/", title: "Title", snippet: "" }
+const onceSlow = providers(() => {
+  const answer = answering.isOn ? Effect.succeed([row]) : Effect.never
+  answering.isOn = true
+  return answer
+})
+console.log(
+  await Effect.runPromise(
+    test.pipe(Effect.provide(TestQuarry.layer()), Effect.provide(onceSlow), Effect.provide(TestClock.layer()))
+  )
+)
+`
+
 const strict = {
   compilerOptions: {
     strict: true,
@@ -182,6 +217,11 @@ describe("the package @quarry/client", () => {
     const shown = "console.log((await test.account()).used)\nawait test.close()"
     const output = compileAndRun("typescript/bin/tsc", program.replace("await test.close()", shown), false)
     assert.strictEqual(output, "2\n")
+  })
+
+  it("has a Quarry on Effect's test clock, with the client's own errors", () => {
+    const output = compileAndRun("typescript/bin/tsc", withEffectTesting, true)
+    assert.strictEqual(output, "upstream_timeout,true,2,1\n")
   })
 
   it("compiles with the AI SDK and Effect beside it, and runs", () => {

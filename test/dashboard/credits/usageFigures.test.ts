@@ -52,8 +52,18 @@ describe("the usage page's address", () => {
 })
 
 describe("the usage page's bars", () => {
-  it("are there for stretches without a search too, with months of every length", () => {
-    const begins = stretches({ from: "2026-01-31T08:00:00Z", to: "2026-03-14T10:00:00Z", granularity: "month" })
+  it("are there for stretches without a search too, which have no group", () => {
+    const series = [
+      row("2026-01-01T00:00:00.000Z", null, 0),
+      row("2026-02-01T00:00:00.000Z", "a", 3),
+      row("2026-02-01T00:00:00.000Z", "b", 1),
+      row("2026-03-01T00:00:00.000Z", null, 0)
+    ]
+    assert.deepStrictEqual(
+      groupsOf(series).map(({ id }) => id),
+      ["a", "b"]
+    )
+    const begins = stretches({ series })
     assert.deepStrictEqual(begins, [Date.UTC(2026, 0), Date.UTC(2026, 1), Date.UTC(2026, 2)])
     assert.deepStrictEqual(searchesIn([row("2026-02-01T00:00:00.000Z", null, 3)], begins), [0, 3, 0])
   })

@@ -14,16 +14,19 @@ import {
   targets,
   withTarget
 } from "../../../src/dashboard/search/draft.ts"
-import { snippetsOf } from "../../../src/dashboard/search/snippets.ts"
+import { languages, snippetsOf } from "../../../src/dashboard/search/snippets.ts"
 import * as Geo from "../../../src/domain/search/Geo.ts"
 import * as Target from "../../../src/domain/search/Target.ts"
 
 const origin = "https://search.example.com"
 
 const aDraft = fc.record({
-  mode: fc.constantFrom("single", "bulk"),
+  mode: fc.constantFrom("single", "bulk", "page"),
   query: fc.string({ unit: "binary" }),
   queries: fc.array(fc.string({ unit: "grapheme" }), { maxLength: 60 }).map((lines) => lines.join("\n")),
+  urls: fc.array(fc.webUrl(), { maxLength: 25 }).map((lines) => lines.join("\n")),
+  format: fc.constantFrom("markdown", "text"),
+  links: fc.constantFrom("false", "true"),
   target: fc.constantFrom(...targets, "other"),
   geo: fc.constantFrom("us", "de", "x"),
   locale: fc.constantFrom("", "de-de"),
@@ -62,7 +65,7 @@ describe("the address of the playground", () => {
         const text = queryText(draftQuery(draft))
         const wellFormed = { ...draft, query: draft.query.toWellFormed(), queries: draft.queries.toWellFormed() }
         const read = readDraft(new URLSearchParams(text))
-        assert.deepStrictEqual(read, fitsAddress(draft) ? wellFormed : { ...wellFormed, queries: "" })
+        assert.deepStrictEqual(read, fitsAddress(draft) ? wellFormed : { ...wellFormed, queries: "", urls: "" })
       })
     )
     const long = { ...readDraft(new URLSearchParams()), queries: "many words\n".repeat(2_000) }
@@ -94,7 +97,7 @@ describe("the code of a search", () => {
 
   it("names no default and no secret", () => {
     const draft = readDraft(new URLSearchParams({ query: "http caching" }))
-    for (const language of ["curl", "typescript", "python", "agents"] as const) {
+    for (const language of languages) {
       const text = snippetsOf(draft, language, origin)
         .map(({ text }) => text)
         .join("\n")

@@ -197,6 +197,12 @@ export const signedIn = Effect.fnUntraced(function* (options?: VisitOptions) {
   return person
 })
 
+/** Chooses an item of the menu with this name. */
+export const choose = async (page: Page, menu: string, item: string): Promise<void> => {
+  await page.getByRole("button", { name: menu, exact: true }).click()
+  await page.getByRole("menuitem", { name: item, exact: true }).click()
+}
+
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 interface Violation {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { total, toUsageQuery, UsageParameters } from "../../../src/domain/credits/Usage.ts"
+import { fillBuckets, total, toUsageQuery, UsageParameters } from "../../../src/domain/credits/Usage.ts"
 import { decoder } from "../../../src/domain/requests/fields.ts"
 
 const day = 86_400_000
@@ -62,5 +62,27 @@ describe("GET /v1/usage", () => {
       outcomes: { ok: 2, upstream_error: 2, upstream_timeout: 0, page_unreadable: 0 }
     })
     assert.strictEqual(total([]).searches, 0)
+  })
+
+  it("has one bucket for each day, hour or month between from and to, idle ones included", () => {
+    const bucket = (start: string, group: string | undefined, searches: number) => ({
+      ...total([]),
+      start: Date.parse(start),
+      group,
+      searches
+    })
+    const range = { from: Date.parse("2026-02-27T08:00:00Z"), to: Date.parse("2026-03-02T01:00:00Z") }
+    const used = [bucket("2026-03-01", "a", 2), bucket("2026-03-01", "b", 1)]
+    assert.deepStrictEqual(fillBuckets({ ...range, granularity: "day" }, used), [
+      bucket("2026-02-27", undefined, 0),
+      bucket("2026-02-28", undefined, 0),
+      ...used,
+      bucket("2026-03-02", undefined, 0)
+    ])
+    assert.deepStrictEqual(
+      fillBuckets({ ...range, granularity: "month" }, []).map(({ start }) => new Date(start).toISOString()),
+      ["2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
+    )
+    assert.lengthOf(fillBuckets({ ...range, granularity: "hour" }, []), 65)
   })
 })

@@ -155,7 +155,7 @@ describeWithPostgres("secrets that are rotated", () => {
         assert.strictEqual(wrong.code, 1)
         assert.match(
           wrong.stderr,
-          /^quarry: KEY_PEPPER is not the one that the API keys of this database were made with\. Give that one again;.*\n$/
+          /^quarry: KEY_PEPPER is not the secret that the API keys of this database were made with\. Set that secret again;.*\n$/
         )
 
         const second = yield* start({ ...base, ...both })

@@ -56,11 +56,13 @@ const signInWithOnePerson = Layer.mock(SignIn, {
   atProvider: (_, provider) => redirectTo(`https://github.com/login/oauth/authorize?x=${provider}`),
   requestPasswordReset: (_, { email }) =>
     email === "busy@example.com" ? Effect.fail(new TooManyAttempts({ retryAfterSeconds: 42 })) : Effect.void,
-  resetPassword: (_, { password, token }) => {
+  addressOfLink: (token) =>
+    Effect.succeed(["right", evil].includes(Redacted.value(token)) ? "ada@example.com" : undefined),
+  resetPassword: (_, { password, returnPath, token }) => {
     if (Redacted.value(token) !== "right") return Effect.fail(new InvalidField({ field: "token", message: "is over" }))
     return Redacted.value(password).length < 8
       ? Effect.fail(new InvalidField({ field: "password", message: "must have at least 8 characters" }))
-      : Effect.void
+      : Effect.succeed({ location: returnPath, cookies: [Redacted.make("quarry.session_token=new")] })
   }
 })
 
@@ -288,7 +290,7 @@ describe("the pages where people let apps in", () => {
       const answers = [yield* send("ada@example.com"), yield* send("nobody@example.com")]
       for (const { status, text } of answers) {
         assert.deepStrictEqual([status, text.includes("Check your email")], [200, true])
-        assert.strictEqual(text, answers[0]?.text)
+        assert.strictEqual(text.replaceAll("nobody@", "ada@"), answers[0]?.text)
       }
       const busy = yield* send("busy@example.com")
       assert.deepStrictEqual([busy.status, busy.headers.get("retry-after")], [429, "42"])
@@ -329,6 +331,17 @@ describe("the pages where people let apps in", () => {
       assert.include(page.text, "&lt;script&gt;alert(&quot;1&quot;)")
       assert.include(page.text, next.replaceAll("&", "&amp;"))
       assert.isEmpty(page.headers.getSetCookie())
+      assert.include(page.text, "ada@example.com")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a link that was used or has expired says so when it is opened, and leads to a new one", () =>
+    Effect.gen(function* () {
+      const page = yield* (yield* TestApi.make).get("/oauth/confirm?token=used")
+      assert.strictEqual(page.status, 400)
+      assert.include(page.text, "This link has expired")
+      assert.notInclude(page.text, 'type="password"')
+      assert.include(page.text, 'class="button" href="/dashboard/forgot-password"')
     }).pipe(Effect.provide(layer))
   )
 
@@ -340,6 +353,7 @@ describe("the pages where people let apps in", () => {
       const next = `/oauth/sign-in?${signed}`
       const done = yield* send({ next })
       assert.deepStrictEqual([done.status, done.headers.get("location")], [303, next])
+      assert.deepStrictEqual(done.headers.getSetCookie(), ["quarry.session_token=new"])
       for (const elsewhere of ["", "https://evil.example/", "//evil.example", "/\\evil.example"]) {
         assert.strictEqual((yield* send({ next: elsewhere })).headers.get("location"), "/dashboard")
       }

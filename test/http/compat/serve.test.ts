@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
+import { compatShapes } from "../../../src/domain/compat/CompatShape.ts"
 import { UpstreamError, UpstreamTimeout } from "../../../src/domain/errors.ts"
 import { loopbackNetworks, parseNetwork } from "../../../src/domain/net/Network.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
@@ -35,6 +36,9 @@ interface Form {
   /** The errors' statuses, where they are not the API's own. */
   readonly quota: number
   readonly isOwnEnvelope: boolean
+  /** The error's message in the service's format. */
+  // biome-ignore lint/suspicious/noExplicitAny: as in TestApi.
+  readonly messageIn?: (json: any) => unknown
 }
 
 const get = { method: "GET" as const, path: (query: string) => `/compat/searxng/search?format=json&q=${query}` }
@@ -47,7 +51,31 @@ const forms: Readonly<Record<string, Form>> = {
     path: () => "/compat/tavily/search",
     body: (query) => ({ query }),
     quota: 432,
-    isOwnEnvelope: false
+    isOwnEnvelope: false,
+    messageIn: ({ detail, ...others }) => (Object.keys(others).length === 0 ? detail.error : undefined)
+  },
+  brave: {
+    method: "GET",
+    path: (query) => `/compat/brave/res/v1/web/search?q=${query}`,
+    quota: 402,
+    isOwnEnvelope: false,
+    messageIn: ({ error, type }) => (type === "ErrorResponse" && error.code !== "" ? error.detail : undefined)
+  },
+  serper: {
+    method: "POST",
+    path: () => "/compat/serper/search",
+    body: (query) => ({ q: query, num: 3 }),
+    quota: 402,
+    isOwnEnvelope: false,
+    messageIn: ({ message, statusCode }) => (statusCode >= 400 ? message : undefined)
+  },
+  exa: {
+    method: "POST",
+    path: () => "/compat/exa/search",
+    body: (query) => ({ query, numResults: 3 }),
+    quota: 402,
+    isOwnEnvelope: false,
+    messageIn: ({ error, tag }) => (/^[A-Z_]+$/.test(tag) ? error : undefined)
   },
   openwebui: {
     method: "POST",
@@ -82,13 +110,12 @@ const spent = Effect.fnUntraced(function* (caller: Pick<Caller, "account">) {
   return { used, balance, log }
 })
 
-const assertForm = ({ isOwnEnvelope }: Form, answer: TestApi.Answer, code: string) => {
+const assertForm = ({ isOwnEnvelope, messageIn }: Form, answer: TestApi.Answer, code: string) => {
   if (isOwnEnvelope) {
     assert.strictEqual(answer.json.error, code)
     assert.strictEqual(answer.json.request_id, answer.headers.get("x-request-id"))
   } else {
-    assert.deepStrictEqual(Object.keys(answer.json), ["detail"])
-    assert.isString(answer.json.detail.error)
+    assert.isString(messageIn?.(answer.json), answer.text)
   }
 }
 
@@ -106,7 +133,7 @@ describe.each(Object.entries(forms))("/compat/%s", (name, form) => {
         services(providers).pipe(
           Layer.provideMerge(
             Layer.succeed(Compat, {
-              shapes: (["searxng", "tavily", "openwebui", "perplexity"] as const).filter((it) => it !== name),
+              shapes: compatShapes.filter((it) => it !== name),
               engines: {}
             })
           )

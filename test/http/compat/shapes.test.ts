@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import fc from "fast-check"
+import { compatShapes } from "../../../src/domain/compat/CompatShape.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import { describeApi } from "../../../src/http/Api.ts"
 import { Compat } from "../../../src/http/compat/Compat.ts"
@@ -149,7 +150,7 @@ describe("/compat/openwebui and /compat/perplexity", () => {
       assert.lengthOf(own.json, 3)
       assert.lengthOf((yield* json("/compat/openwebui", { query: "css" })).json, 10)
       for (const path of ["/compat/perplexity", "/compat/perplexity/search"]) {
-        const { json: body, search } = yield* json(path, { query: ["css", " grid "], max_results: 2, country: "FR" })
+        const { json: body, search } = yield* json(path, { query: [" css  grid "], max_results: 2, country: "FR" })
         assert.deepInclude(search, { query: "css grid", num: 2, geo: "fr", source: "compat:perplexity" })
         assert.lengthOf(body.results, 2)
       }
@@ -224,12 +225,15 @@ describe("the API's description", () => {
   it("R43: has what is turned on, and nothing else", () => {
     assert.deepStrictEqual(describeApiWith([]), describeApi())
     assert.deepStrictEqual(pathsOf(describeApiWith(["tavily"])), ["/compat/tavily/search"])
-    const document = describeApiWith(["searxng", "tavily", "openwebui", "perplexity"])
+    const document = describeApiWith(compatShapes)
     assert.sameMembers(pathsOf(document), [
       "/compat/searxng/search",
       "/compat/tavily/search",
       "/compat/openwebui",
-      "/compat/perplexity/search"
+      "/compat/perplexity/search",
+      "/compat/brave/res/v1/web/search",
+      "/compat/serper/search",
+      "/compat/exa/search"
     ])
     const search = document.paths["/compat/tavily/search"]?.post
     assert.sameMembers(Object.keys(search?.responses ?? {}), ["200", "400", "401", "429", "432", "500", "502", "504"])

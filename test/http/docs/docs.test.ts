@@ -16,7 +16,7 @@ const layer = services(providing(() => Effect.succeed(found(1))))
 
 // The committed document, which another test holds to the declaration.
 const document = JSON.parse(readFileSync(new URL("../../../openapi.json", import.meta.url), "utf8")) as Document
-const page = pageOf(document, "/docs/style.css", standardPlans)
+const page = pageOf(document, { style: "/docs/style.css", script: "/docs/script.js" }, standardPlans)
 
 const all = (pattern: RegExp): ReadonlyArray<string> => [...page.matchAll(pattern)].map(([, found]) => found ?? "")
 
@@ -44,10 +44,10 @@ describe("the API reference", () => {
     for (const target of all(/href="#([^"]+)"/g)) assert.include(ids, target)
   })
 
-  it("R34: loads its stylesheet and nothing else, and has no script or style inside", () => {
-    assert.notMatch(page, /<script|<style|<iframe| style="| on[a-z]+="/)
+  it("R34: loads its own stylesheet and script and nothing else, and has no script or style inside", () => {
+    assert.notMatch(page, /<script>|<style|<iframe| style="| on[a-z]+="/)
     const loaded = all(/<(?:link|img|script|source)[^>]* (?:href|src)="([^"]+)"/g)
-    assert.deepStrictEqual(loaded, ["/favicon.ico", "/docs/style.css"])
+    assert.deepStrictEqual(loaded, ["/favicon.ico", "/docs/style.css", "/docs/script.js"])
   })
 
   it("has landmarks, one first heading, and tables with captions and headings of rows and columns", () => {
@@ -67,7 +67,7 @@ describe("the API reference", () => {
     const schemas = { [name ?? ""]: { ...schema, properties: { x: { description: "<b>&" } } } }
     const evil = pageOf(
       { ...document, components: { ...document.components, schemas } },
-      "/docs/style.css",
+      { style: "/docs/style.css", script: "/docs/script.js" },
       standardPlans
     )
     assert.include(evil, "&lt;b&gt;&amp;")
@@ -92,7 +92,8 @@ describe("the API reference", () => {
 })
 
 const policy =
-  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 describe("GET /docs", () => {
   it.effect("is small, carries a strict policy, and names a stylesheet that is kept for ever", () =>

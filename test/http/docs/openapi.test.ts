@@ -162,17 +162,16 @@ describe("the API description", () => {
     })
   })
 
-  it("R22: names the credentials that each operation accepts, and describes each", () => {
+  it("R69: lists the key and the session, and not the headers of the demo and the marketplace", () => {
     const key = { apiKey: [] }
     const session = { session: [] }
-    const marketplace = { marketplaceSecret: [], marketplaceUser: [] }
-    const searches = [key, session, marketplace, { demoOrigin: [] }]
+    const searches = [key, session]
     const accepted: Record<string, unknown> = {
       "/v1/query": searches,
       "/v1/bulk": searches,
-      "/v1/page": [key, session, marketplace],
-      "/v1/pages": [key, session, marketplace],
-      "/v1/me": [key, session, marketplace],
+      "/v1/page": searches,
+      "/v1/pages": searches,
+      "/v1/me": searches,
       "/mcp": [key, { oauth: [] }, session]
     }
     for (const [path, methods] of Object.entries(at(committed, "paths"))) {
@@ -180,14 +179,7 @@ describe("the API description", () => {
         assert.deepStrictEqual(operation.security as unknown, accepted[path] ?? [session], path)
       }
     }
-    assert.sameMembers(Object.keys(at(committed, "components", "securitySchemes")), [
-      "apiKey",
-      "oauth",
-      "session",
-      "marketplaceSecret",
-      "marketplaceUser",
-      "demoOrigin"
-    ])
+    assert.sameMembers(Object.keys(at(committed, "components", "securitySchemes")), ["apiKey", "oauth", "session"])
   })
 
   it("R17: a batch's own num has no fixed default: the rows have one", () => {

@@ -28,6 +28,19 @@ const aPerson = Effect.fnUntraced(function* (choice: PlanChoice) {
   return { ...caller, api, cookie, send, get: (path: string) => send("GET", path), search }
 })
 
+/** Days without a search, which a response lists too. */
+const idleDays = (from: string, days: number) =>
+  Array.from({ length: days }, (_, day) => ({
+    start: new Date(Date.parse(from) + day * 86_400_000).toISOString(),
+    group: null,
+    searches: 0,
+    credits: 0,
+    outcomes: { ok: 0, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0 }
+  }))
+
+const hours = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, hour) => [new Date(Date.UTC(2026, 2, 11, from + hour)).toISOString(), null, 0])
+
 describe("GET /v1/usage", () => {
   it.effect("says what the quota is, what was used of it, and when", () =>
     Effect.gen(function* () {
@@ -54,6 +67,7 @@ describe("GET /v1/usage", () => {
         group_by: null,
         totals: { searches: 3, credits: 3, outcomes },
         series: [
+          ...idleDays("2026-03-01T00:00:00.000Z", 9),
           {
             start: "2026-03-10T00:00:00.000Z",
             group: null,
@@ -74,8 +88,10 @@ describe("GET /v1/usage", () => {
       assert.deepStrictEqual(
         grouped.json.series.map((row: Record<string, unknown>) => [row.start, row.group, row.searches]),
         [
+          ...hours(0, 12),
           ["2026-03-11T12:00:00.000Z", "alpha_search", 1],
-          ["2026-03-11T12:00:00.000Z", "beta_search", 1]
+          ["2026-03-11T12:00:00.000Z", "beta_search", 1],
+          ...hours(13, 24)
         ]
       )
     }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))

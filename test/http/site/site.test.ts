@@ -18,7 +18,10 @@ describe("R34: addresses for people", () => {
       assert.deepStrictEqual([person.status, person.headers.get("location")], [303, "/dashboard"])
       assert.strictEqual(person.headers.get("vary"), "accept")
       for (const accept of ["application/json", "*/*"]) {
-        assert.strictEqual((yield* api.get("/", { accept })).json.error, "not_found")
+        const { json } = yield* api.get("/", { accept })
+        assert.strictEqual(json.error, "not_found")
+        for (const next of ["/v1/query", "Authorization: Bearer", "/docs", "/dashboard"])
+          assert.include(json.message, next)
       }
     }).pipe(Effect.provide(running))
   )
@@ -43,6 +46,28 @@ describe("R34: addresses for people", () => {
     }).pipe(Effect.provide(running))
   )
 
+  it.effect("a browser without a session is led to the sign-in page, and back from there", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const locationOf = (path: string, headers: Record<string, string> = {}) =>
+        Effect.map(api.get(path, { accept: "text/html", ...headers }), ({ headers, status }) => [
+          status,
+          headers.get("location")
+        ])
+      assert.deepStrictEqual(yield* locationOf("/dashboard"), [303, "/dashboard/sign-in"])
+      assert.deepStrictEqual(yield* locationOf("/dashboard/"), [303, "/dashboard/sign-in"])
+      assert.deepStrictEqual(yield* locationOf("/dashboard/log?target=page"), [
+        303,
+        "/dashboard/sign-in?next=%2Fdashboard%2Flog%3Ftarget%3Dpage"
+      ])
+      for (const path of ["/dashboard/sign-in", "/dashboard/sign-up/", "/dashboard/forgot-password?next=a"]) {
+        assert.deepStrictEqual(yield* locationOf(path), [200, null])
+      }
+      const cookie = "other=1; quarry.session_token=any"
+      assert.deepStrictEqual(yield* locationOf("/dashboard/log", { cookie }), [200, null])
+    }).pipe(Effect.provide(running))
+  )
+
   it.effect("script and style are named by their content, kept for ever and compressed", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
@@ -62,7 +87,27 @@ describe("R34: addresses for people", () => {
     Effect.gen(function* () {
       const api = yield* TestApi.make
       assert.strictEqual((yield* api.get("/favicon.ico")).headers.get("content-type"), "image/svg+xml")
-      assert.strictEqual((yield* api.get("/robots.txt")).text, "User-agent: *\nAllow: /docs\nDisallow: /\n")
+      const allowed = ["/docs", "/llms.txt", "/llms-full.txt"].map((path) => `Allow: ${path}\n`).join("")
+      assert.strictEqual((yield* api.get("/robots.txt")).text, `User-agent: *\n${allowed}Disallow: /\n`)
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("/llms.txt is an index whose links lead somewhere on this server, and /llms-full.txt is the text", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const index = yield* api.get("/llms.txt")
+      const full = yield* api.get("/llms-full.txt", { "accept-encoding": "br" })
+      assert.strictEqual(index.headers.get("content-type"), "text/plain; charset=utf-8")
+      assert.deepStrictEqual([full.status, full.headers.get("content-encoding")], [200, "br"])
+      assert.strictEqual((yield* api.send("HEAD", "/llms.txt")).status, 200)
+      const text = (yield* api.get("/llms-full.txt")).text
+      const links = Array.from(index.text.matchAll(/\]\(([^)]+)\)/g), ([, link = ""]) => link)
+      assert.isAbove(links.length, 20)
+      for (const link of links) {
+        const [path = "", fragment] = link.split("#")
+        assert.include(["llms-full.txt", "openapi.json"], path)
+        if (fragment !== undefined) assert.include(text, `<!-- ${fragment} -->`)
+      }
     }).pipe(Effect.provide(running))
   )
 

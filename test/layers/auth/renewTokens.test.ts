@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { renewTokens } from "../../../src/layers/auth/betterAuth/Renewal.ts"
+import { renewTokens } from "../../../src/layers/auth/betterAuth/RotatedSignatures.ts"
 import { rotatingKeyring } from "../../support/accounts/rotatingKeyring.ts"
 
 /** Renews the tokens of a request during a rotation, and counts the statements. */

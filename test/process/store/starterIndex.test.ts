@@ -4,8 +4,9 @@ import { join } from "node:path"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
-import { fillFirstIn, fillRestIn } from "../../../src/process/store/starterIndex.ts"
+import { fillFirstIn, fillRest, fillRestIn } from "../../../src/process/store/starterIndex.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import { Readiness } from "../../../src/services/operations/Readiness.ts"
 
 const temporaryDirectory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-starter-"))),
@@ -36,8 +37,29 @@ describe("the starter documents", () => {
         yield* fillRestIn(dataDir)
         assert.isAbove(urls.size, 20_000)
         assert.isFalse(existsSync(marker))
-      }).pipe(Effect.provide(Layer.merge(addresses(urls), NodeServices.layer)))
+      }).pipe(Effect.provide(Layer.mergeAll(addresses(urls), NodeServices.layer, Readiness.layer)))
     })
+  )
+
+  it.live("report how many are there while they are loaded behind the searches, and nothing afterwards", () =>
+    Effect.gen(function* () {
+      const readiness = yield* Readiness
+      const seen: Array<unknown> = []
+      const watched = Layer.mock(DocumentIndex, {
+        load: (documents) =>
+          Effect.gen(function* () {
+            seen.push((yield* readiness.full).background)
+            return { written: (yield* Stream.runCollect(documents)).length, removed: 0 }
+          }),
+        stats: Effect.succeed({ documents: 20_000, byTarget: {} })
+      })
+      yield* Effect.provide(fillRest, watched)
+      assert.deepStrictEqual(seen.slice(0, 2), [
+        { starter_documents: { done: 1_000 } },
+        { starter_documents: { done: 1_500 } }
+      ])
+      assert.deepStrictEqual((yield* readiness.full).background, {})
+    }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Readiness.layer)))
   )
 
   it.live("do not come back once somebody has removed them", () =>
@@ -52,7 +74,7 @@ describe("the starter documents", () => {
         urls.add("https://own.example/")
         yield* fillRestIn(dataDir)
         assert.strictEqual(urls.size, 1)
-      }).pipe(Effect.provide(Layer.merge(addresses(urls), NodeServices.layer)))
+      }).pipe(Effect.provide(Layer.mergeAll(addresses(urls), NodeServices.layer, Readiness.layer)))
     })
   )
 })

@@ -30,7 +30,8 @@ describe("Readiness", () => {
         ready: true,
         listener: "serving",
         healthy: false,
-        checks: { database: "failed", store: "failed", index: "ok" }
+        checks: { database: "failed", store: "failed", index: "ok" },
+        background: {}
       })
     }).pipe(Effect.provide(Readiness.layer))
   )

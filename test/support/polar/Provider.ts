@@ -1,13 +1,14 @@
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Polar from "../../../src/layers/billing/Polar.ts"
+import type { PolarOptions } from "../../../src/layers/billing/PolarOptions.ts"
 import { PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import { accessToken, type FakePolar, type FakePolarOptions, fakePolar, webhookSecret } from "./FakePolar.ts"
 
 export const webhookUrl = "http://127.0.0.1:9/webhooks/billing"
 
 /** The options with which the adapter talks to a fake. */
-export const optionsOf = (fake: FakePolar): Polar.PolarOptions => ({
+export const optionsOf = (fake: FakePolar): PolarOptions => ({
   accessToken: Redacted.make(accessToken),
   webhookSecrets: [Redacted.make(webhookSecret)],
   baseUrl: fake.url,
@@ -17,10 +18,7 @@ export const optionsOf = (fake: FakePolar): Polar.PolarOptions => ({
 })
 
 /** A fake, and the adapter that talks to it. The end of the test fails where the fake said what Polar would not. */
-export const polar = Effect.fnUntraced(function* (
-  options: FakePolarOptions = {},
-  change: Partial<Polar.PolarOptions> = {}
-) {
+export const polar = Effect.fnUntraced(function* (options: FakePolarOptions = {}, change: Partial<PolarOptions> = {}) {
   const fake = yield* fakePolar(options)
   yield* Effect.addFinalizer(() => Effect.sync(() => assert.deepStrictEqual(fake.faults, [])))
   const context = yield* Layer.build(Polar.layer({ ...optionsOf(fake), ...change }))

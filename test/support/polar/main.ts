@@ -20,6 +20,7 @@ const lookEveryMs = 1_000
 const fake = await new FakePolar({ webhookUrl: values.webhook }).listen(Number(values.port), values.host)
 setInterval(() => fake.model.catchUp(), lookEveryMs).unref()
 
-console.log(`Polar, the fake, at ${fake.url}. Deliveries go to ${values.webhook}. Start Quarry with:\n`)
+console.log(`Polar, the fake, listens at ${fake.url} (port ${new URL(fake.url).port}).`)
+console.log(`It delivers webhooks to ${values.webhook}. Start Quarry with:\n`)
 const settings = Object.entries(fake.environment()).map(([name, value]) => `${name}=${value}`)
 console.log(`${settings.join(" \\\n  ")} \\\n  npm start`)

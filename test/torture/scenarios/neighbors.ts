@@ -49,7 +49,7 @@ const program = Effect.fnUntraced(function* (
   options: { readonly isAttacker: boolean; readonly onLine?: (line: string) => void }
 ) {
   const first = yield* Deferred.make<string>()
-  const file = fileURLToPath(new URL(`../support/${name}.ts`, import.meta.url))
+  const file = fileURLToPath(new URL(`../support/hostile/${name}.ts`, import.meta.url))
   const [command, ...args] = [...(options.isAttacker ? ["nice", "-n", "19"] : []), process.execPath, file, argument]
   const subprocess = yield* Subprocess.start(command ?? "", args, {
     onLine: (line) => {

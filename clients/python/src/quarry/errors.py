@@ -55,19 +55,19 @@ def _restored(of: Type[QuarryError], message: str, state: Dict[str, Any]) -> Qua
 class NetworkError(QuarryError):
     """The service could not be reached, or the connection ended before the answer was whole."""
 
-    code = "network_error"
+    code = "network"
 
 
 class DeadlineError(QuarryError, TimeoutError):
     """The call's ``timeout`` passed."""
 
-    code = "deadline_exceeded"
+    code = "timeout"
 
 
 class StreamCutError(QuarryError):
     """A streamed batch ended before its summary. ``received`` rows had come; rows that had started are charged."""
 
-    code = "stream_cut"
+    code = "cut"
 
     def __init__(self, message: str, *, batch_id: Optional[str] = None, received: int = 0, **common: Any) -> None:
         super().__init__(message, **common)
@@ -78,7 +78,7 @@ class StreamCutError(QuarryError):
 class UnexpectedAnswerError(QuarryError):
     """Something answered that is not this API, such as a proxy, a redirect or a page of another service."""
 
-    code = "unexpected_answer"
+    code = "network"
 
 
 class ApiError(QuarryError):

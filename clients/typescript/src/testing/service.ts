@@ -30,7 +30,7 @@ import type { TestAnswer, TestQuarryOptions } from "./TestQuarry.ts"
 /** The routes that keys open, with the identity of the whole API, whose handlers they have. */
 const Api = HttpApi.make("quarry").add(SearchGroup).add(AccountGroup)
 
-const routes = Layer.mergeAll(
+export const routes = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(
     Layer.provide(Layer.merge(search.layer, account.layer)),
     Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer])

@@ -10,7 +10,7 @@ import { PortalButton, Refusal } from "../ui/Portal.tsx"
 import { Stat } from "../ui/Stat.tsx"
 import type { Subscription } from "./ChangePlanDialog.tsx"
 
-/** The plan of the account, how far its quota is used, and whatever is about to happen to it. */
+/** The account's plan, how much of its quota is used, and its pending changes. */
 
 type Usage = Answer<"GET /v1/usage">
 

@@ -2,6 +2,8 @@ import { useId } from "preact/hooks"
 import { formatCompact, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { useWidth } from "../ui/useWidth.ts"
+import { ChartTip } from "./ChartTip.tsx"
+import { usePoint } from "./usePoint.ts"
 
 export interface Series {
   readonly name: string
@@ -35,13 +37,22 @@ const maxBarWidth = 44
 
 const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
 
-/** The smallest 1, 2, 2.5, or 5 times a power of ten of which four steps reach `max`. */
+const maxLines = 5
+
+/**
+ * The distance between two lines of the axis: the smallest 1, 2, or 5 times a power of ten that needs at most five lines
+ * up to `max`. Counts are whole, so it is at least 1.
+ */
 export const stepOf = (max: number): number => {
-  const least = Math.max(1, max / 4)
+  const least = Math.max(1, max / maxLines)
   const power = 10 ** Math.floor(Math.log10(least))
-  return (
-    [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least && step % 1 === 0) ?? 10 * power
-  )
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least) ?? 10 * power
+}
+
+/** The lines of the axis. The last is the first that is not below `max`. */
+export const linesOf = (max: number): ReadonlyArray<number> => {
+  const step = stepOf(max)
+  return Array.from({ length: Math.max(1, Math.ceil(max / step)) + 1 }, (_, index) => index * step)
 }
 
 const Stack = ({
@@ -62,7 +73,6 @@ const Stack = ({
   let y = y0
   return (
     <g>
-      <title>{`${bar.title}: ${series.map(({ name }, index) => `${formatNumber(bar.values[index] ?? 0)} ${name}`).join(", ")}`}</title>
       {series.map(({ colour, name }, index) => {
         const height = (bar.values[index] ?? 0) * scale
         y -= height
@@ -84,15 +94,21 @@ export const Legend = ({ series }: { readonly series: ReadonlyArray<Series> }) =
   </ul>
 )
 
-const Grid = ({ plot, step, width }: { readonly plot: number; readonly step: number; readonly width: number }) => (
+interface GridProps {
+  readonly lines: ReadonlyArray<number>
+  readonly plot: number
+  readonly width: number
+}
+
+const Grid = ({ lines, plot, width }: GridProps) => (
   <>
-    {[0, 1, 2, 3, 4].map((line) => {
-      const y = top + plot - (line * plot) / 4
+    {lines.map((value, index) => {
+      const y = top + plot - (index * plot) / (lines.length - 1)
       return (
-        <g key={line}>
+        <g key={value}>
           <line class="grid" x1={left} x2={width} y1={y} y2={y} />
           <text x={left - 8} y={y + 4} text-anchor="end">
-            {formatCompact(line * step)}
+            {formatCompact(value)}
           </text>
         </g>
       )
@@ -103,34 +119,59 @@ const Grid = ({ plot, step, width }: { readonly plot: number; readonly step: num
 const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
   const id = useId()
   const [svg, width] = useWidth<SVGSVGElement>()
-  const step = stepOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
+  const lines = linesOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
   const plot = height - top - bottom
   const slot = (width - left) / Math.max(1, bars.length)
   const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
+  const { active, handlers } = usePoint(bars.length, bars.length - 1, (x) => Math.floor((x - left) / slot))
+  const bar = active === undefined ? undefined : bars[active]
   return (
-    <svg ref={svg} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-t ${id}-d`}>
-      <title id={`${id}-t`}>{title}</title>
-      <desc id={`${id}-d`}>{`${description}. The table below has the same data.`}</desc>
-      <Grid plot={plot} step={step} width={width} />
-      {bars.map((bar, index) => (
-        <Stack
-          key={bar.title}
-          bar={bar}
-          series={series}
-          scale={plot / (step * 4)}
-          x={left + (index + 0.5) * slot - Math.min(slot * 0.36, maxBarWidth / 2)}
-          y0={top + plot}
-          barWidth={Math.min(slot * 0.72, maxBarWidth)}
+    <div class="plot">
+      <svg
+        ref={svg}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-labelledby={`${id}-t ${id}-d`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
+        tabIndex={0}
+        {...handlers}
+      >
+        <title id={`${id}-t`}>{title}</title>
+        <desc id={`${id}-d`}>{`${description}. The table below has the same data.`}</desc>
+        <Grid plot={plot} lines={lines} width={width} />
+        {active !== undefined && <rect class="cursor" x={left + active * slot} y={top} width={slot} height={plot} />}
+        {bars.map((bar, index) => (
+          <Stack
+            key={bar.title}
+            bar={bar}
+            series={series}
+            scale={plot / (lines.at(-1) ?? 1)}
+            x={left + (index + 0.5) * slot - Math.min(slot * 0.36, maxBarWidth / 2)}
+            y0={top + plot}
+            barWidth={Math.min(slot * 0.72, maxBarWidth)}
+          />
+        ))}
+        {bars.map(({ label, title }, index) =>
+          index % labelEvery === 0 ? (
+            <text key={title} x={left + (index + 0.5) * slot} y={height - 6} text-anchor="middle">
+              {label}
+            </text>
+          ) : null
+        )}
+      </svg>
+      {bar && active !== undefined && (
+        <ChartTip
+          title={bar.title}
+          share={(left + (active + 0.5) * slot) / width}
+          rows={series.map(({ colour, name }, index) => ({
+            colour,
+            name,
+            value: formatNumber(bar.values[index] ?? 0)
+          }))}
         />
-      ))}
-      {bars.map(({ label, title }, index) =>
-        index % labelEvery === 0 ? (
-          <text key={title} x={left + (index + 0.5) * slot} y={height - 6} text-anchor="middle">
-            {label}
-          </text>
-        ) : null
       )}
-    </svg>
+    </div>
   )
 }
 

@@ -1,9 +1,12 @@
 import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call, explain } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
+import { place } from "../../app/router.ts"
 import { fieldsOf, useForm } from "../../app/useForm.ts"
 import { changeOf, readText, textOf } from "../../bounds.ts"
+import { type KeyTemplate, keyTemplates } from "../../keyTemplates.ts"
 import { Button } from "../ui/Button.tsx"
+import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { ConfirmDialog, Dialog } from "../ui/Dialog.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
@@ -46,17 +49,17 @@ const KeySecret = ({ onClose, secret }: { readonly secret: string; readonly onCl
   </SecretOnce>
 )
 
-const Kinds = () => (
+const Kinds = ({ type }: { readonly type: "live" | "test" }) => (
   <fieldset class="kinds">
     <legend>Type</legend>
     <label class="kind">
-      <input type="radio" name="type" value="live" defaultChecked />
+      <input type="radio" name="type" value="live" defaultChecked={type === "live"} />
       <span>
         <strong>Live</strong> for production
       </span>
     </label>
     <label class="kind">
-      <input type="radio" name="type" value="test" />
+      <input type="radio" name="type" value="test" defaultChecked={type === "test"} />
       <span>
         <strong>Test</strong> for tests and development
       </span>
@@ -70,9 +73,14 @@ const maxNameCharacters = 100
 const hasBoundsIssue = (error: ApiError | undefined): boolean =>
   Object.keys(error?.issues ?? {}).some((path) => /^(?:expires_at|budget|networks|targets)\b/.test(path))
 
+const templateIn = (): KeyTemplate =>
+  keyTemplates.find(({ value }) => value === place.peek().query.get("create")) ?? keyTemplates[0]
+
 export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
   const { busy, error, run } = useForm()
   const [issued, setIssued] = useState<IssuedKey>()
+  const [template, setTemplate] = useState(templateIn)
+  const initial = { ...textOf(undefined), ...template.bounds(Date.now()) }
   const create = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
     const { name = "", type } = fieldsOf(event.currentTarget)
@@ -98,17 +106,24 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
       ) : (
         <form onSubmit={create}>
           {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
+          <Choice
+            legend="Used by"
+            value={template.value}
+            options={keyTemplates}
+            onChange={(value) => setTemplate(keyTemplates.find((other) => other.value === value) ?? keyTemplates[0])}
+          />
+          <p class="hint">{template.hint}</p>
           <Field
             label="Name"
             name="name"
-            hint="Describe where the key is used, such as “production” or “Ada’s laptop”."
+            hint="Where the key is used, such as “production” or “Ada’s laptop”."
             error={nameIssue && `The name ${nameIssue}.`}
             input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
           />
-          <Kinds />
+          <Kinds key={template.value} type={template.type} />
           <details class="more" open={hasBoundsIssue(error)}>
-            <summary>Bounds (optional)</summary>
-            <BoundsFields initial={textOf(undefined)} issues={error?.issues ?? {}} />
+            <summary>{`Limits (${template.limits})`}</summary>
+            <BoundsFields key={template.value} initial={initial} issues={error?.issues ?? {}} />
           </details>
           <div class="actions">
             <Button onClick={onClose}>Cancel</Button>
@@ -133,21 +148,21 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
     run(
       () => call("PATCH /v1/api-keys/{id}", { params: { id }, body }),
       () => {
-        onChange(`Changed the bounds of ${name}.`)
+        onChange(`Saved the limits of ${name}.`)
         onClose()
       }
     )
   }
   return (
-    <Dialog title={`Bounds of ${name}`} onClose={onClose}>
+    <Dialog title={`Limits of ${name}`} onClose={onClose}>
       <form onSubmit={bind}>
-        <p class="soft">An empty field sets no bound. Changes take effect within 10 seconds.</p>
+        <p class="soft">Empty fields set no limit. Changes take effect within 10 seconds.</p>
         {error && !hasBoundsIssue(error) && <Notice text={wordsOf(error)} />}
         <BoundsFields initial={initial} issues={error?.issues ?? {}} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" busy={busy}>
-            Save bounds
+            Save limits
           </Button>
         </div>
       </form>
@@ -156,17 +171,17 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
 }
 
 const graces = [
-  { value: "0", text: "not at all" },
-  { value: "3600", text: "for 1 hour" },
-  { value: "21600", text: "for 6 hours" },
-  { value: "86400", text: "for 24 hours" }
+  { value: "86400", text: "in 24 hours" },
+  { value: "21600", text: "in 6 hours" },
+  { value: "3600", text: "in 1 hour" },
+  { value: "0", text: "immediately" }
 ]
 
 export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
   const { busy, error, run } = useForm()
   useGone(error, onGone)
   const [issued, setIssued] = useState<IssuedKey>()
-  const [grace, setGrace] = useState("0")
+  const [grace, setGrace] = useState("86400")
   const rotate = (): void =>
     run(
       () => call("POST /v1/api-keys/{id}/rotate", { params: { id }, body: { grace_seconds: Number(grace) } }),
@@ -186,14 +201,18 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
       ) : (
         <div class="stack">
           <div class="prose">
-            <p>You get a new secret. The name, the bounds, and the remaining budget stay the same.</p>
             <p>
-              When the old secret, <code>{hint}</code>, stops working, requests with it fail with status 401. Without a
-              grace period, that happens within 10 seconds.
+              You get a new secret. The name, the limits, and the remaining budget stay the same. Use the grace period
+              to replace the old secret, <code>{hint}</code>, everywhere.
+            </p>
+            <p>
+              {grace === "0"
+                ? "Requests with the old secret fail with status 401 within 10 seconds."
+                : "After the grace period, requests with the old secret fail with status 401."}
             </p>
           </div>
           <SelectField
-            label="The old secret keeps working"
+            label="Old secret stops working"
             name="grace"
             value={grace}
             options={graces}
@@ -202,7 +221,7 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
           {error && <Notice text={wordsOf(error)} />}
           <div class="actions">
             <Button onClick={onClose}>Cancel</Button>
-            <Button kind="danger" busy={busy} onClick={rotate}>
+            <Button kind={grace === "0" ? "danger" : "primary"} busy={busy} onClick={rotate}>
               Rotate key
             </Button>
           </div>

@@ -1,36 +1,37 @@
-import { useEffect, useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import type { Answer } from "../../api/routes.ts"
+import { setZone, zone } from "../../app/preferences.ts"
 import { place, setQuery } from "../../app/router.ts"
 import { fieldsOf } from "../../app/useForm.ts"
 import { isOpen } from "../../bounds.ts"
-import { formatRelative } from "../../format.ts"
+import { formatMoment, formatRelative } from "../../format.ts"
 import { allTargets } from "../../search/draft.ts"
+import { filterNames, isFiltered, rangeIn, ranges } from "../../search/logView.ts"
 import { outcomes } from "../ui/Badge.tsx"
-import { Button } from "../ui/Button.tsx"
+import { Choice } from "../ui/Choice.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
+import { Icon } from "../ui/Icon.tsx"
 
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
-
-/** Filters of the log. The URL uses the parameter names of the API. */
-export const filterNames = ["text", "target", "status", "key", "batch", "source", "from", "to"] as const
-
-const rareNames = ["batch", "source", "from", "to"]
 
 export interface LogFiltersProps {
   readonly keys: ReadonlyArray<Key>
   readonly issues: Readonly<Record<string, string>>
 }
 
-/** Converts a time to the value of a `datetime-local` field, which is in local time and has no seconds. */
+/** Filters apply after this pause in typing. */
+const pauseMs = 400
+
+const offsetMs = (at: number): number => (zone.value === "utc" ? 0 : new Date(at).getTimezoneOffset() * 60_000)
+
+/** Converts a time to the value of a `datetime-local` field, in the reader's time zone and without seconds. */
 const toControl = (iso: string | null): string => {
   const at = Date.parse(iso ?? "")
-  if (Number.isNaN(at)) return ""
-  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000)
-  return local.toISOString().slice(0, 16)
+  return Number.isNaN(at) ? "" : new Date(at - offsetMs(at)).toISOString().slice(0, 16)
 }
 
 const fromControl = (text: string): string => {
-  const at = Date.parse(text)
+  const at = Date.parse(zone.value === "utc" ? `${text}Z` : text)
   return Number.isNaN(at) ? "" : new Date(at).toISOString()
 }
 
@@ -40,7 +41,10 @@ const apply = (form: HTMLFormElement): void => {
   const given = (name: string) => query.get(name) ?? ""
   const changes = Object.fromEntries(
     filterNames.map((name) => {
-      const text = (fields[name] ?? "").trim()
+      const field = fields[name]
+      // The fields of a custom range are in the form only where such a range is chosen.
+      if (field === undefined) return [name, given(name)]
+      const text = field.trim()
       if (name !== "from" && name !== "to") return [name, text]
       return [name, text === toControl(given(name)) ? given(name) : fromControl(text)]
     })
@@ -89,32 +93,184 @@ const useFields = (issues: LogFiltersProps["issues"]) => {
   }
 }
 
-const RareFilters = ({ moment, text, value }: ReturnType<typeof useFields>) => (
+const chooseRange = (range: string): void => {
+  const isOwn = range === "own"
+  const day = 86_400_000
+  setQuery(
+    {
+      range: range === "all" || isOwn ? undefined : range,
+      from: isOwn ? new Date(Math.floor((Date.now() - day) / 60_000) * 60_000).toISOString() : undefined,
+      to: undefined,
+      cursor: undefined
+    },
+    { replace: false }
+  )
+}
+
+const zoneName = (): string => (zone.value === "utc" ? "UTC" : "local time")
+
+const Ranges = () => (
+  <div class="ranges">
+    <Choice
+      legend="Range"
+      value={rangeIn(place.value.query)}
+      options={[
+        ...ranges.map(({ text, value }) => ({ value, text })),
+        { value: "all", text: "All" },
+        { value: "own", text: "Custom" }
+      ]}
+      onChange={chooseRange}
+    />
+    <Choice
+      legend="Time zone"
+      value={zone.value}
+      options={[
+        { value: "local", text: "Local time" },
+        { value: "utc", text: "UTC" }
+      ]}
+      onChange={setZone}
+    />
+  </div>
+)
+
+const rareNames = ["kind", "min_ms", "source", "request", "batch"]
+
+const RareFilters = ({ text, value }: ReturnType<typeof useFields>) => (
   <details class="more" open={rareNames.some((name) => value(name) !== "")}>
-    <summary>Time, batch, and source</summary>
+    <summary>Kind, latency, source, and ids</summary>
     <div class="options">
-      <Field {...moment("from")} label="From (local time)" type="datetime-local" />
-      <Field {...moment("to")} label="Before (local time)" type="datetime-local" />
-      <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
+      <SelectField
+        label="Kind"
+        name="kind"
+        value={value("kind")}
+        options={options(
+          "Searches and pages",
+          [
+            ["search", "Searches"],
+            ["page", "Pages that were read"]
+          ],
+          value("kind")
+        )}
+      />
+      <Field {...text("min_ms")} label="At least (ms)" type="number" input={{ min: 1, inputMode: "numeric" }} />
       <Field {...text("source")} label="Source" input={{ placeholder: "api" }} />
+      <Field {...text("request")} label="Request id" input={{ autocomplete: "off", spellcheck: false }} />
+      <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
     </div>
   </details>
 )
 
+const chipNames: Readonly<Record<string, string>> = {
+  text: "Contains",
+  target: "Target",
+  status: "Outcome",
+  key: "Key",
+  kind: "Kind",
+  min_ms: "At least (ms)",
+  request: "Request",
+  batch: "Batch",
+  source: "Source",
+  from: "From",
+  to: "Before"
+}
+
+/** The filters in effect, each with a button that removes it. */
+const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
+  const { query } = place.value
+  if (!isFiltered(query)) return null
+  const wordsOf = (name: string, value: string): string => {
+    if (name === "key") return keys.find(({ id }) => id === value)?.name ?? value
+    if (name === "status") return Object.entries(outcomes).find(([code]) => code === value)?.[1].text ?? value
+    return name === "from" || name === "to" ? formatMoment(value) : value
+  }
+  const range = ranges.find(({ value }) => value === query.get("range"))
+  const chips = [
+    ...(range ? [{ name: "range", text: `Last ${range.text}` }] : []),
+    ...filterNames.flatMap((name) => {
+      const value = query.get(name) ?? ""
+      return value === "" ? [] : [{ name, text: `${chipNames[name]}: ${wordsOf(name, value)}` }]
+    })
+  ]
+  return (
+    <ul class="chips" aria-label="Filters in effect">
+      {chips.map(({ name, text }) => (
+        <li key={name}>
+          <button
+            type="button"
+            aria-label={`Remove the filter ${text}`}
+            onClick={() => setQuery({ [name]: undefined, cursor: undefined }, { replace: false })}
+          >
+            <bdi>{text}</bdi>
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+      <li>
+        <a href={place.value.path}>Clear</a>
+      </li>
+    </ul>
+  )
+}
+
+const Selects = ({ issues, keys, value }: LogFiltersProps & Pick<ReturnType<typeof useFields>, "value">) => {
+  const select = (name: "target" | "status" | "key") => ({ name, value: value(name), error: issues[name] })
+  return (
+    <>
+      <SelectField
+        {...select("target")}
+        label="Target"
+        options={options(
+          "All targets",
+          allTargets.map((name) => [name, name === "page" ? "page (pages that were read)" : name]),
+          value("target")
+        )}
+      />
+      <SelectField
+        {...select("status")}
+        label="Outcome"
+        options={options(
+          "All outcomes",
+          Object.entries(outcomes).map(([name, { text }]) => [name, text]),
+          value("status")
+        )}
+      />
+      <SelectField
+        {...select("key")}
+        label="Key"
+        options={options(
+          "All keys and sessions",
+          keys.map((key) => [key.id, nameOf(key)]),
+          value("key")
+        )}
+      />
+    </>
+  )
+}
+
+/** Each filter applies as soon as it is chosen; text, after a pause in typing. */
 export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
   const fields = useFields(issues)
-  const { value } = fields
-  const select = (name: "target" | "status" | "key") => ({ name, value: value(name), error: issues[name] })
+  const timer = useRef(0)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const applyNow = (form: HTMLFormElement): void => {
+    clearTimeout(timer.current)
+    apply(form)
+  }
   return (
     <search aria-label="Filter the log">
       <form
         class="filters"
         onSubmit={(event) => {
           event.preventDefault()
-          apply(event.currentTarget)
+          applyNow(event.currentTarget)
         }}
-        onChange={(event) => apply(event.currentTarget)}
+        onChange={(event) => applyNow(event.currentTarget)}
+        onInput={({ currentTarget: form }) => {
+          clearTimeout(timer.current)
+          timer.current = window.setTimeout(() => apply(form), pauseMs)
+        }}
       >
+        <Ranges />
         <div class="options">
           <Field
             {...fields.text("text")}
@@ -122,43 +278,16 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
             type="search"
             input={{ autocomplete: "off", dir: "auto", maxLength: 400 }}
           />
-          <SelectField
-            {...select("target")}
-            label="Target"
-            options={options(
-              "All targets",
-              allTargets.map((name) => [name, name]),
-              value("target")
-            )}
-          />
-          <SelectField
-            {...select("status")}
-            label="Outcome"
-            options={options(
-              "All outcomes",
-              Object.entries(outcomes).map(([name, { text }]) => [name, text]),
-              value("status")
-            )}
-          />
-          <SelectField
-            {...select("key")}
-            label="Key"
-            options={options(
-              "All keys and sessions",
-              keys.map((key) => [key.id, nameOf(key)]),
-              value("key")
-            )}
-          />
-        </div>
-        <RareFilters {...fields} />
-        <div class="actions">
-          <Button type="submit">Filter</Button>
-          {filterNames.some((name) => value(name) !== "") && (
-            <a class="button quiet" href={place.value.path}>
-              Clear
-            </a>
+          <Selects issues={issues} keys={keys} value={fields.value} />
+          {rangeIn(place.value.query) === "own" && (
+            <>
+              <Field {...fields.moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
+              <Field {...fields.moment("to")} label={`Before (${zoneName()})`} type="datetime-local" />
+            </>
           )}
         </div>
+        <RareFilters {...fields} />
+        <Chips keys={keys} />
       </form>
     </search>
   )

@@ -1,12 +1,15 @@
-import type { LoggedSearch } from "../../api/routes.ts"
+import type { Answer, LoggedSearch } from "../../api/routes.ts"
 import { home } from "../../app/router.ts"
-import { formatDuration, formatMoment, formatNumber } from "../../format.ts"
+import { formatDuration, formatNumber, formatShortMoment } from "../../format.ts"
 import { Badge, OutcomeBadge } from "../ui/Badge.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
+
+type Keys = Answer<"GET /v1/api-keys">["api_keys"]
 
 export interface LogTableProps {
   readonly caption: string
   readonly entries: ReadonlyArray<LoggedSearch>
+  readonly keys: Keys
   /** Shows row numbers instead of times, because the rows of a batch share one time. */
   readonly isBatch?: boolean
   readonly current?: string
@@ -24,14 +27,30 @@ const query = (current: string | undefined): Column<LoggedSearch> => ({
 
 const when: Column<LoggedSearch> = {
   name: "When",
+  isFigure: true,
   cell: ({ created_at: at }) => (
     <time class="when" dateTime={at}>
-      {formatMoment(at)}
+      {formatShortMoment(at)}
     </time>
   )
 }
 
 const position: Column<LoggedSearch> = { name: "Row", isFigure: true, cell: ({ row }) => (row ?? 0) + 1 }
+
+/** The name of the entry's key. Sessions and apps have none. */
+export const keyNameOf = (keys: Keys, { key_id: id }: LoggedSearch): string =>
+  id === null ? "no key" : (keys.find((key) => key.id === id)?.name ?? `${id.slice(0, 12)}…`)
+
+const caller = (keys: Keys): Column<LoggedSearch> => ({
+  name: "Key and source",
+  isMinor: true,
+  cell: (entry) => (
+    <span class="caller">
+      <bdi>{keyNameOf(keys, entry)}</bdi>
+      <span class="soft">{entry.source}</span>
+    </span>
+  )
+})
 
 const others: ReadonlyArray<Column<LoggedSearch>> = [
   { name: "Target", cell: ({ target }) => <code>{target}</code> },
@@ -43,18 +62,30 @@ const others: ReadonlyArray<Column<LoggedSearch>> = [
         {cached && <Badge text="cached" />}
       </span>
     )
-  },
-  { name: "Results", isFigure: true, cell: (entry) => formatNumber(entry.result_count) },
-  { name: "Credits", isFigure: true, cell: ({ credits }) => formatNumber(credits) },
-  { name: "Time", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) }
+  }
 ]
 
-export const LogTable = ({ caption, current, entries, isBatch = false }: LogTableProps) => (
+const figures: ReadonlyArray<Column<LoggedSearch>> = [
+  {
+    name: "Results",
+    isFigure: true,
+    isMinor: true,
+    cell: (entry) => (entry.kind === "page" ? "–" : formatNumber(entry.result_count))
+  },
+  { name: "Credits", isFigure: true, isMinor: true, cell: ({ credits }) => formatNumber(credits) },
+  { name: "Latency", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) }
+]
+
+export const LogTable = ({ caption, current, entries, isBatch = false, keys }: LogTableProps) => (
   <Table
     caption={caption}
     isCaptionHidden
     rows={entries}
     keyOf={({ id }) => id}
-    columns={isBatch ? [position, query(current), ...others] : [query(current), ...others, when]}
+    columns={
+      isBatch
+        ? [position, query(current), ...others, ...figures]
+        : [query(current), ...others, caller(keys), ...figures, when]
+    }
   />
 )

@@ -3,13 +3,14 @@ import type { Failed, Succeeded } from "../../api/client.ts"
 import { home, place, setQuery } from "../../app/router.ts"
 import { formatDuration, formatNumber } from "../../format.ts"
 import { rowsOf } from "../../search/draft.ts"
-import { type BatchAnswer, type Finished, figureOf, leftAfter, type SearchAnswer } from "../../search/searches.ts"
+import { type Finished, figureOf, leftAfter } from "../../search/searches.ts"
 import { Card } from "../ui/Card.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { CopyButton } from "../ui/CopyButton.tsx"
 import { EmptyState, Skeleton } from "../ui/States.tsx"
 import { Table } from "../ui/Table.tsx"
+import { PageRows, PageText } from "./PageText.tsx"
 import { BatchResults, Results } from "./Results.tsx"
 import { SearchFailure } from "./SearchFailure.tsx"
 
@@ -88,7 +89,21 @@ const Figures = ({ result }: { readonly result: Succeeded<unknown> | Failed }) =
   )
 }
 
-const Answered = ({ finished, value }: { readonly finished: Finished; readonly value: SearchAnswer | BatchAnswer }) => {
+const Answer = ({ finished }: { readonly finished: Finished }) => {
+  if (!finished.result.ok) return null
+  switch (finished._tag) {
+    case "single":
+      return <Results results={finished.result.value.results.organic} />
+    case "bulk":
+      return <BatchResults batch={finished.result.value} queries={rowsOf(finished.draft)} />
+    case "page":
+      return <PageText page={finished.result.value} />
+    case "pages":
+      return <PageRows pages={finished.result.value} urls={rowsOf(finished.draft)} />
+  }
+}
+
+const Answered = ({ finished, value }: { readonly finished: Finished; readonly value: unknown }) => {
   const chosen = place.value.query.get("view")
   const view = views.find(({ value }) => value === chosen)?.value ?? "results"
   return (
@@ -101,12 +116,7 @@ const Answered = ({ finished, value }: { readonly finished: Finished; readonly v
       />
       {view === "headers" && <HeadersView headers={finished.result.headers} />}
       {view === "json" && <CodeBlock title="Response body" text={JSON.stringify(value, null, 2)} what="the body" />}
-      {view === "results" &&
-        ("batch_id" in value ? (
-          <BatchResults batch={value} queries={rowsOf(finished.draft)} />
-        ) : (
-          <Results results={value.results.organic} />
-        ))}
+      {view === "results" && <Answer finished={finished} />}
     </>
   )
 }
@@ -135,7 +145,7 @@ export interface SearchAnswerProps {
 }
 
 const logLink = (finished: Finished | undefined) => {
-  if (finished?._tag !== "single" || !finished.result.ok) return undefined
+  if (finished === undefined || !finished.result.ok || !("id" in finished.result.value)) return undefined
   return <a href={`${home}/log/${finished.result.value.id}`}>View in the log</a>
 }
 

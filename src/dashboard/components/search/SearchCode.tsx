@@ -9,13 +9,16 @@ const names: Readonly<Record<Language, string>> = {
   curl: "curl",
   typescript: "TypeScript",
   python: "Python",
+  go: "Go",
+  php: "PHP",
   agents: "Agents"
 }
 
 const withQuery = (draft: Draft): Draft => ({
   ...draft,
   query: draft.query.trim() === "" ? "http caching" : draft.query,
-  queries: draft.queries.trim() === "" ? "http caching\netag" : draft.queries
+  queries: draft.queries.trim() === "" ? "http caching\netag" : draft.queries,
+  urls: draft.urls.trim() === "" ? "https://example.com/" : draft.urls
 })
 
 export const SearchCode = ({ draft }: { readonly draft: Draft }) => {
@@ -30,7 +33,7 @@ export const SearchCode = ({ draft }: { readonly draft: Draft }) => {
           onChange={(code) => setQuery({ code: code === "curl" ? undefined : code })}
         />
         {snippetsOf(withQuery(draft), language, location.origin).map(({ text, title }) => (
-          <CodeBlock key={title} title={title} text={text} what="the code" />
+          <CodeBlock key={title} title={title} text={text} what="the code" isCode />
         ))}
         <p class="soft">
           The code reads <code>QUARRY_API_KEY</code> from the environment. <a href={`${home}/keys`}>Create a key</a>

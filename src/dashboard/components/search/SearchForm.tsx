@@ -6,6 +6,7 @@ import {
   defaultLocale,
   fitsAddress,
   geos,
+  maxPageRows,
   maxRows,
   rowsOf,
   rulesOf,
@@ -148,12 +149,14 @@ const Capabilities = () => (
 
 const Cost = ({ draft }: { readonly draft: Draft }) => {
   const left = creditsLeft()
-  const rows = draft.mode === "bulk" ? rowsOf(draft).length : 1
+  const rows = draft.mode === "single" ? 1 : Math.max(1, rowsOf(draft).length)
   return (
     <p class="soft">
       {draft.mode === "single"
         ? "A search costs one credit, even if the target fails."
-        : `A batch costs one credit for each search that runs: at most ${plural(rows, "credit")} for this batch.`}
+        : draft.mode === "page"
+          ? `Each page costs one credit if it can be read: at most ${plural(rows, "credit")}.`
+          : `A batch costs one credit for each search that runs: at most ${plural(rows, "credit")} for this batch.`}
       {left !== undefined && left < Number.MAX_SAFE_INTEGER && ` You have ${formatNumber(left)}.`}
     </p>
   )
@@ -161,23 +164,27 @@ const Cost = ({ draft }: { readonly draft: Draft }) => {
 
 const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
   const count = rowsOf(draft).length
+  const isPages = draft.mode === "page"
+  const most = isPages ? maxPageRows : maxRows
+  const [name, what] = isPages ? (["urls", "pages"] as const) : (["queries", "searches"] as const)
+  const issue = issues[name] ?? (isPages ? issues.url : undefined)
   return (
     <FieldFrame
-      label="Searches, one per line"
-      hint={`${count} of ${maxRows}${fitsAddress(draft) ? "" : ". They are too long for a URL, so links to this page do not include them."}`}
-      error={issues.queries ?? (count > maxRows ? `A batch can have at most ${maxRows} searches.` : undefined)}
+      label={isPages ? "Page URLs, one per line" : "Searches, one per line"}
+      hint={`${count} of ${most}${fitsAddress(draft) ? "" : ". They are too long for a URL, so links to this page do not include them."}`}
+      error={issue ?? (count > most ? `A request can have at most ${most} ${what}.` : undefined)}
     >
       {({ describedBy, id }) => (
         <textarea
           id={id}
-          name="queries"
-          rows={6}
+          name={name}
+          rows={isPages ? 3 : 6}
           dir="auto"
-          value={draft.queries}
+          value={draft[name]}
           aria-describedby={describedBy}
-          aria-invalid={issues.queries ? true : undefined}
+          aria-invalid={issue ? true : undefined}
           onInput={(event: TargetedInputEvent<HTMLTextAreaElement>) =>
-            onChange({ ...draft, queries: event.currentTarget.value })
+            onChange({ ...draft, [name]: event.currentTarget.value })
           }
         />
       )}
@@ -186,9 +193,63 @@ const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =
 }
 
 const modes = [
-  { value: "single", text: "One search" },
-  { value: "bulk", text: `Batch of up to ${maxRows}` }
+  { value: "single", text: "Search" },
+  { value: "page", text: "Read pages" },
+  { value: "bulk", text: "Batch" }
 ]
+
+const actions = { single: "Search", page: "Read", bulk: "Run batch" }
+
+const examples: ReadonlyArray<{ readonly text: string; readonly change: Partial<Draft> }> = [
+  { text: "http caching", change: { mode: "single", query: "http caching" } },
+  { text: "css grid, in Germany", change: { mode: "single", query: "css grid", geo: "de" } },
+  {
+    text: "Read a page",
+    change: { mode: "page", urls: "https://developer.mozilla.org/en-US/docs/Web/HTTP/Guides/Caching" }
+  },
+  { text: "Three searches at once", change: { mode: "bulk", queries: "http caching\netag\ncache-control" } }
+]
+
+/** Fills in the form. Nothing runs, because a search costs a credit. */
+const Examples = ({ draft, onChange }: Pick<SearchFormProps, "draft" | "onChange">) => (
+  <p class="examples">
+    <span class="soft">Examples:</span>
+    {examples.map(({ change, text }) => (
+      <button key={text} type="button" onClick={() => onChange({ ...draft, ...change })}>
+        {text}
+      </button>
+    ))}
+  </p>
+)
+
+const formats = [
+  { value: "markdown", text: "Markdown" },
+  { value: "text", text: "Plain text" }
+]
+
+const PageOptions = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => (
+  <div class="options">
+    <SelectField
+      label="Format"
+      name="format"
+      value={draft.format}
+      error={issues.format}
+      options={including(formats, draft.format)}
+      onChange={(format) => onChange({ ...draft, format })}
+    />
+    <SelectField
+      label="Links"
+      name="links"
+      value={draft.links}
+      error={issues.links}
+      options={[
+        { value: "false", text: "Text only" },
+        { value: "true", text: "Text and links" }
+      ]}
+      onChange={(links) => onChange({ ...draft, links })}
+    />
+  </div>
+)
 
 export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProps) => {
   const isRunning = running.value !== undefined
@@ -202,10 +263,10 @@ export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProp
       }}
     >
       <Choice
-        legend="Number of searches"
+        legend="Request"
         value={draft.mode}
         options={modes}
-        onChange={(mode) => onChange({ ...draft, mode: mode === "bulk" ? "bulk" : "single" })}
+        onChange={(mode) => onChange({ ...draft, mode: mode === "bulk" || mode === "page" ? mode : "single" })}
       />
       {draft.mode === "single" ? (
         <Field
@@ -220,17 +281,22 @@ export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProp
       ) : (
         <Lines draft={draft} issues={issues} onChange={onChange} />
       )}
-      <Options draft={draft} issues={issues} onChange={onChange} />
+      {draft.mode === "page" ? (
+        <PageOptions draft={draft} issues={issues} onChange={onChange} />
+      ) : (
+        <Options draft={draft} issues={issues} onChange={onChange} />
+      )}
       <div class="submit">
         <div class="actions">
           <Button kind="primary" type="submit" busy={isRunning}>
-            {isRunning ? "Searching" : draft.mode === "single" ? "Search" : "Run the batch"}
+            {isRunning ? (draft.mode === "page" ? "Reading" : "Searching") : actions[draft.mode]}
           </Button>
           {isRunning && <Button onClick={cancel}>Cancel</Button>}
         </div>
         <Cost draft={draft} />
       </div>
-      <Capabilities />
+      <Examples draft={draft} onChange={onChange} />
+      {draft.mode !== "page" && <Capabilities />}
     </form>
   )
 }

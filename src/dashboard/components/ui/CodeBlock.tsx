@@ -1,3 +1,4 @@
+import { tokensOf } from "../../search/highlight.ts"
 import { CopyButton } from "./CopyButton.tsx"
 
 export interface CodeBlockProps {
@@ -5,9 +6,11 @@ export interface CodeBlockProps {
   readonly text: string
   /** The object of the sentence "Copied …", such as "the command". */
   readonly what: string
+  /** Colors strings, comments, numbers and words of the language. */
+  readonly isCode?: boolean
 }
 
-export const CodeBlock = ({ text, title, what }: CodeBlockProps) => (
+export const CodeBlock = ({ isCode = false, text, title, what }: CodeBlockProps) => (
   <figure class="code">
     <figcaption>
       <span>{title}</span>
@@ -16,7 +19,19 @@ export const CodeBlock = ({ text, title, what }: CodeBlockProps) => (
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1). */}
     <section tabIndex={0} aria-label={title}>
       <pre>
-        <code>{text}</code>
+        <code>
+          {isCode
+            ? tokensOf(text).map(({ kind, text }, index) =>
+                kind === undefined ? (
+                  text
+                ) : (
+                  <span key={index} class={`tok-${kind}`}>
+                    {text}
+                  </span>
+                )
+              )
+            : text}
+        </code>
       </pre>
     </section>
   </figure>

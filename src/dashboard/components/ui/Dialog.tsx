@@ -4,6 +4,7 @@ import { Button } from "./Button.tsx"
 import { Field } from "./Field.tsx"
 import { Icon } from "./Icon.tsx"
 import { Notice } from "./Notice.tsx"
+import { showInDialog, Toasts } from "./Toast.tsx"
 
 export interface DialogProps {
   readonly title: string
@@ -20,7 +21,9 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
   useEffect(() => {
     const opener = document.activeElement
     dialog.current?.showModal()
+    const release = showInDialog(id)
     return () => {
+      release()
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
@@ -44,6 +47,7 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
         )}
       </header>
       {children}
+      <Toasts within={id} />
     </dialog>
   )
 }

@@ -11,6 +11,7 @@ const paths = {
   account: "M10 10a3 3 0 1 0 0-6 3 3 0 0 0 0 6Zm-6 7c.6-3 3-4.5 6-4.5s5.4 1.5 6 4.5",
   docs: "M5 3h7l3 3v11H5zm7 0v3h3",
   menu: "M3 6h14M3 10h14M3 14h14",
+  more: "M5 10h.01M10 10h.01M15 10h.01",
   close: "m5 5 10 10M15 5 5 15",
   copy: "M7 7V4h9v9h-3M4 7h9v9H4z",
   tick: "m4.5 10.5 3.5 3.5 7.5-8",

@@ -9,11 +9,11 @@ export interface MeterProps {
 const warnShare = 0.9
 
 export const Meter = ({ label, of, used }: MeterProps) => {
-  const share = of === 0 ? 1 : Math.min(1, used / of)
+  const share = of === 0 ? 0 : Math.min(1, used / of)
   const text = `${label}: ${formatNumber(used)} of ${formatNumber(of)}, ${formatPercent(share)}`
   return (
     <div class={share >= warnShare ? "meter warn" : "meter"} role="img" aria-label={text} title={text}>
-      <span style={{ inlineSize: `${share * 100}%` }} />
+      {used > 0 && <span style={{ inlineSize: `${share * 100}%` }} />}
     </div>
   )
 }

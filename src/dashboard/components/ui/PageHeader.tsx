@@ -8,11 +8,13 @@ export interface PageHeaderProps {
   readonly actions?: ComponentChildren
 }
 
-/** The page heading. It takes the focus after a page change, as a new document would. */
+/** The page heading. It takes the focus after a page change, as a new document would, unless the page has a field that does. */
 export const PageHeader = ({ actions, lead, title }: PageHeaderProps) => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Quarry`
+    const field = document.querySelector<HTMLElement>("main [autofocus]")
+    if (field !== null) return field.focus()
     if (visit.peek() === 0) return
     heading.current?.focus({ preventScroll: true })
     scrollTo(0, 0)

@@ -5,6 +5,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   readonly isFigure?: boolean
   readonly isHeader?: boolean
+  /** Left out of the cards on phones: the row's own page has it. */
+  readonly isMinor?: boolean
   /** Shows the name only to screen readers, as for a column of buttons. */
   readonly isNameHidden?: boolean
 }
@@ -17,7 +19,7 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string
 }
 
-/** A table that scrolls inside its frame on narrow screens. */
+/** A table whose rows become cards on narrow screens, where each cell shows the name of its column. */
 export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, rows }: TableProps<Row>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1).
   <section class="table" aria-label={caption} tabIndex={0}>
@@ -35,13 +37,17 @@ export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, 
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ cell, isFigure, isHeader, name }) =>
+            {columns.map(({ cell, isFigure, isHeader, isMinor, isNameHidden, name }) =>
               isHeader ? (
-                <th key={name} scope="row">
+                <th key={name} scope="row" data-name={isNameHidden ? undefined : name}>
                   {cell(row)}
                 </th>
               ) : (
-                <td key={name} class={isFigure ? "figure" : undefined}>
+                <td
+                  key={name}
+                  class={[isFigure && "figure", isMinor && "minor"].filter(Boolean).join(" ") || undefined}
+                  data-name={isNameHidden ? undefined : name}
+                >
                   {cell(row)}
                 </td>
               )

@@ -21,11 +21,23 @@ export const announce = (text: string): void => {
   }, visibleMs)
 }
 
-/** Must be in the document before any message: screen readers ignore a live region added with its text. */
-export const Toasts = () => (
+/** Dialogs that are open. The topmost shows the messages: behind its backdrop nobody would see or hear them. */
+const dialogs = signal<ReadonlyArray<string>>([])
+
+/** Shows the messages in the dialog while it is open. Returns the function that ends it. */
+export const showInDialog = (id: string): (() => void) => {
+  dialogs.value = [...dialogs.peek(), id]
+  return () => {
+    dialogs.value = dialogs.peek().filter((other) => other !== id)
+  }
+}
+
+/**
+ * Must be in the document before any message: screen readers ignore a live region added with its text. `within` is the id
+ * of the dialog that the region is in.
+ */
+export const Toasts = ({ within }: { readonly within?: string }) => (
   <div class="toasts" role="status" aria-live="polite">
-    {messages.value.map(({ id, text }) => (
-      <p key={id}>{text}</p>
-    ))}
+    {within === dialogs.value.at(-1) && messages.value.map(({ id, text }) => <p key={id}>{text}</p>)}
   </div>
 )

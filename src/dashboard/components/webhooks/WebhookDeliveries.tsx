@@ -1,7 +1,8 @@
-import { useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { call } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
-import { useRoute } from "../../app/resource.ts"
+import { usePolling } from "../../app/polling.ts"
+import { lastOf, useRoute } from "../../app/resource.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDuration, formatMoment, plural } from "../../format.ts"
 import { Badge } from "../ui/Badge.tsx"
@@ -18,9 +19,9 @@ type Delivery = Answer<"GET /v1/webhooks/{id}/deliveries">["deliveries"][number]
 const kinds = { delivered: "ok", pending: "slow", failed: "bad" } as const
 
 const outcomeOf = ({ attempts, duration_ms, error, next_attempt_at, status }: Delivery): string => {
-  if (status === "delivered") return `in ${formatDuration(duration_ms ?? 0)}`
-  if (attempts === 0) return "soon"
-  const next = next_attempt_at === null ? "" : `; next ${formatMoment(next_attempt_at)}`
+  if (status === "delivered") return `Delivered in ${formatDuration(duration_ms ?? 0)}`
+  if (attempts === 0) return "First attempt soon"
+  const next = next_attempt_at === null ? "" : `, next at ${formatMoment(next_attempt_at)}`
   return `${error ?? ""} (${plural(attempts, "attempt")}${next})`
 }
 
@@ -65,10 +66,24 @@ const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
   />
 )
 
-export const WebhookDeliveries = ({ id, url }: Webhook) => {
+/** Pending deliveries are read again this often, for as long as most of them take. */
+const live = { everyMs: 2_000, maxMs: 120_000 }
+
+export const WebhookDeliveries = ({ id, onChange, url }: Webhook & { readonly onChange: () => void }) => {
   const [cursor, setCursor] = useState<string>()
   const page = useRoute("GET /v1/webhooks/{id}/deliveries", { params: { id }, query: { cursor, limit: 20 } })
   const { busy, error, run } = useForm()
+  const shown = lastOf(page.state.value)?.deliveries ?? []
+  // A delivery that ended may have changed the state of its webhook.
+  const states = shown.map(({ attempts, id, status }) => `${id} ${status} ${attempts}`).join()
+  useEffect(() => {
+    if (states !== "") onChange()
+  }, [states])
+  usePolling(
+    shown.some(({ status }) => status === "pending"),
+    page.refresh,
+    live
+  )
   const redeliver = ({ id: delivery }: Delivery): void =>
     run(
       () => call("POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver", { params: { id, delivery } }),

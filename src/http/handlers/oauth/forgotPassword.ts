@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { signInPath } from "../../../domain/accounts/OAuth.ts"
+import { forgotPasswordPath, signInPath } from "../../../domain/accounts/OAuth.ts"
 import { SignIn } from "../../../services/accounts/SignIn.ts"
 import * as pages from "../../html/pages.ts"
 import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
@@ -13,19 +13,28 @@ export const show = Effect.gen(function* () {
 })
 
 /** Identical for every address, so that the page does not reveal which accounts exist. */
-const linkSent = pageResponse(
-  pages.message(
-    "Check your email",
-    "If this address has an account, we sent a link to it. The link expires in one hour."
+const linkSent = (email: string, query: string) =>
+  pageResponse(
+    pages.message(
+      "Check your email",
+      `If ${email} has an account, we sent a link to it. The link expires in one hour.`,
+      actionsOf(query)
+    )
   )
-)
 
-const linkLogged = pageResponse(
-  pages.message(
-    "Ask the operator for the link",
-    "This deployment does not send emails. If this address has an account, its operator can find a link in the log; it expires in one hour."
+const linkLogged = (email: string, query: string) =>
+  pageResponse(
+    pages.message(
+      "Ask the operator for the link",
+      `This deployment does not send emails. If ${email} has an account, its operator can find a link in the log; it expires in one hour.`,
+      actionsOf(query)
+    )
   )
-)
+
+const actionsOf = (query: string): ReadonlyArray<pages.Action> => [
+  { text: "Back to sign-in", path: `${signInPath}?${query}` },
+  { text: "Send another link", path: `${forgotPasswordPath}?${query}` }
+]
 
 export const submit = Effect.gen(function* () {
   const form = yield* readForm
@@ -35,7 +44,7 @@ export const submit = Effect.gen(function* () {
   return yield* signIn
     .requestPasswordReset(yield* currentBrowser, { email, returnPath: `${signInPath}?${request.query}` })
     .pipe(
-      Effect.map(() => (signIn.deliversEmails ? linkSent : linkLogged)),
+      Effect.map(() => (signIn.deliversEmails ? linkSent : linkLogged)(email, request.query)),
       Effect.catch((error) =>
         Effect.succeed(errorResponse(error, (notice) => pages.forgotPassword({ request, email, notice })))
       )

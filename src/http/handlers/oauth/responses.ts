@@ -30,8 +30,8 @@ export const redirectResponse = ({ cookies, location }: Redirect) => {
 export class ErrorPage extends Data.TaggedError("ErrorPage")<{
   readonly response: HttpServerResponse.HttpServerResponse
 }> {
-  static of(status: number, heading: string, text: string): ErrorPage {
-    return new ErrorPage({ response: pageResponse(pages.message(heading, text), { status }) })
+  static of(status: number, heading: string, text: string, actions: ReadonlyArray<pages.Action> = []): ErrorPage {
+    return new ErrorPage({ response: pageResponse(pages.message(heading, text, actions), { status }) })
   }
 }
 
@@ -56,7 +56,11 @@ export const unknownApp = ErrorPage.of(
 export const linkExpired = ErrorPage.of(
   400,
   "This link has expired",
-  "A link works once, for one hour. Sign in or reset your password to get a new link."
+  "A link works once, for one hour. Request a new link, or sign in if you have already chosen a password.",
+  [
+    { text: "Get a new link", path: "/dashboard/forgot-password" },
+    { text: "Sign in", path: "/dashboard/sign-in" }
+  ]
 )
 
 /** `Retry-After` is already set by the per-address rate limit. */

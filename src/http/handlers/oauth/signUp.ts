@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { signInPath } from "../../../domain/accounts/OAuth.ts"
+import { signInPath, signUpPath } from "../../../domain/accounts/OAuth.ts"
 import { SignIn } from "../../../services/accounts/SignIn.ts"
 import * as pages from "../../html/pages.ts"
 import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
@@ -20,9 +20,17 @@ const signUpClosed = pageResponse(
   )
 )
 
-const confirmationSent = pageResponse(
-  pages.message("Check your email", "We sent you a link. Open it to confirm your address, then sign in.")
-)
+const confirmationSent = (email: string, query: string) =>
+  pageResponse(
+    pages.message(
+      "Check your email",
+      `We sent a link to ${email}. Open it to confirm your address and choose a password. The link expires in one hour.`,
+      [
+        { text: "Back to sign-in", path: `${signInPath}?${query}` },
+        { text: "Send another link", path: `${signUpPath}?${query}` }
+      ]
+    )
+  )
 
 export const submit = Effect.gen(function* () {
   const form = yield* readForm
@@ -37,7 +45,9 @@ export const submit = Effect.gen(function* () {
       returnPath: `${signInPath}?${request.query}`
     })
     .pipe(
-      Effect.map((redirect) => (redirect === undefined ? confirmationSent : redirectResponse(redirect))),
+      Effect.map((redirect) =>
+        redirect === undefined ? confirmationSent(email, request.query) : redirectResponse(redirect)
+      ),
       Effect.catch((error) =>
         Effect.succeed(
           errorResponse(error, (notice) => pages.signUp({ request, signUpMode: signIn.signUpMode, email, notice }))

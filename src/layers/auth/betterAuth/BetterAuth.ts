@@ -27,7 +27,7 @@ import * as PasswordHooks from "./PasswordHooks.ts"
 import { makePasswordSlots, type PasswordSlots } from "./PasswordSlots.ts"
 import { addIssues, emailIn, readRequest } from "./Requests.ts"
 import { limitBody } from "./Responses.ts"
-import { makeStore, tables } from "./Store.ts"
+import { makeStore, tables } from "./Tables.ts"
 
 /** Importing the sign-in library takes half a second and 60 MB, so `Library.ts` loads this file on demand. */
 

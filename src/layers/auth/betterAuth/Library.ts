@@ -6,7 +6,7 @@ import type { Emails } from "../../../services/accounts/Emails.ts"
 import type { SecretValue } from "../../../services/operations/Keyrings.ts"
 import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../../services/telemetry/Metrics.ts"
 import type { SignInOptions } from "./Options.ts"
-import { renewTokens } from "./Renewal.ts"
+import { renewTokens } from "./RotatedSignatures.ts"
 
 /** The sign-in library. Used only by layers in this folder, because its interface is HTTP. */
 export class Library extends Context.Service<

@@ -19,7 +19,7 @@ import {
 import { ClientDocuments } from "../../../services/accounts/ClientDocuments.ts"
 import type { Bridge } from "../betterAuth/Database.ts"
 import { digestOf } from "../betterAuth/Digest.ts"
-import { apps } from "../betterAuth/Store.ts"
+import { apps } from "../betterAuth/Tables.ts"
 
 const limits = {
   accessToken: Duration.hours(1),

@@ -1,6 +1,6 @@
 import { attribute, type Element, isText, type Root, textOf, walk } from "./Tree.ts"
 
-/** A longer text is a page, whatever else it shows. */
+/** A page with more text than this is not a challenge. */
 const maxCharacters = 1_500
 /** The same where one sign alone speaks for a challenge. */
 const maxDoubtfulCharacters = 400

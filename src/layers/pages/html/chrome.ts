@@ -19,7 +19,7 @@ const chromeWords = new Set(
   ).split(" ")
 )
 
-/** A block with more than this part of the text is the page's own, whatever its class says. */
+/** A block with more than this share of the text is kept, whatever its class. */
 const maxShare = 0.2
 
 const words = (name: string): ReadonlyArray<string> =>

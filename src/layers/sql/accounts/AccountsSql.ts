@@ -40,7 +40,10 @@ export const AccountRow = Schema.Struct({
 })
 export type AccountRow = typeof AccountRow.Type
 
-/** The change that lies ahead, if there is one. Its columns are null together, but for the quota of uncounted usage. */
+/**
+ * The scheduled plan change, if any. Its columns are null together, except the quota, which is null for unlimited
+ * usage.
+ */
 const toNext = ({ next_concurrency, next_plan, next_plan_at, next_quota }: AccountRow): Pick<Account, "next"> =>
   next_plan === null || next_concurrency === null || next_plan_at === null
     ? {}
@@ -83,9 +86,9 @@ interface Deps {
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
 /**
- * Points the account at the allowance of its plan's running period. An allowance that exists keeps what was used of it
- * (R31, R32), and its quota is never set below that; without `quota` it keeps its quota too. `own` is the quota of a trial
- * whose mailbox has given its grant to another account.
+ * Points the account to the allowance of its plan's current period. An existing allowance keeps its used credits (R31,
+ * R32), and its quota never drops below them. Without `quota` it also keeps its quota. `own` is the quota for a trial
+ * whose mailbox has already used its grant in another account.
  */
 const enterPeriod = Effect.fnUntraced(function* (
   { clock, sql }: Deps,
@@ -254,7 +257,7 @@ const insertSubscriber = (deps: Deps) =>
       values (${account.id}, '', ${plan}, null, ${account.concurrency}, ${new Date(createdAt)}, ${user})
       on conflict (marketplace_user) where marketplace_user is not null do nothing
       returning id`
-    // Another request, here or on another replica, inserted this subscriber first.
+    // A concurrent request, possibly on another replica, inserted this subscriber first.
     if (inserted.length === 0) return yield* readSubscriber(deps, user)
     yield* sql`insert into wallets (account_id) values (${account.id})`
     return account
@@ -269,7 +272,7 @@ const ofSubscriber = (deps: Deps) => {
       (yield* retryTransient(insert(user, plan))) ??
       (yield* Effect.die(new Error("a marketplace subscriber's account was made and is not there")))
     if (account.plan === plan) return account
-    // The operator has changed MARKETPLACE_PLAN: the account keeps its allowance, and so its usage.
+    // MARKETPLACE_PLAN has changed. The account keeps its allowance and therefore its usage.
     const { concurrency } = plans[plan]
     yield* retryTransient(sql`
       update accounts set plan = ${plan}, concurrency = ${concurrency}, next_plan = null, next_quota = null,
@@ -280,7 +283,9 @@ const ofSubscriber = (deps: Deps) => {
   }, Effect.orDie)
 }
 
-/** Events, endpoints and settings have addresses and names in them. Deliveries go with their events. */
+/**
+ * Deletes events, endpoints and settings, which contain addresses and names. Deliveries are deleted with their events.
+ */
 const removeEvents = ({ sql }: Deps, id: string) =>
   Effect.forEach(
     ["events", "webhook_endpoints", "event_settings"],
@@ -288,7 +293,7 @@ const removeEvents = ({ sql }: Deps, id: string) =>
     { discard: true }
   )
 
-/** Forgets the account's customer at the payment provider, and queues its removal there. */
+/** Clears the account's customer id, and queues the customer's deletion at the payment provider. */
 const leaveProvider = ({ sql }: Deps, id: string, now: Date) => sql`
   with left_behind as (
     update billing_accounts b set customer_id = null
@@ -377,7 +382,6 @@ const list = ({ sql }: Deps) =>
     return rows.map(toAccount)
   }, Effect.orDie)
 
-/** Accounts in Postgres or PGlite. */
 export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
@@ -402,6 +406,6 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
   })
 )
 
-/** The row, or `not_found` with the id or the address that was looked for. */
+/** Returns the row, or fails with `not_found` and the requested id or address. */
 const found = <Row>(row: Row | undefined, idOrAddress: string): Effect.Effect<Row, NotFound> =>
   row === undefined ? Effect.fail(noSuchAccount(idOrAddress)) : Effect.succeed(row)

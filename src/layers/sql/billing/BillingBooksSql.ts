@@ -47,8 +47,8 @@ const readingRow = rowOf(Schema.Struct({ reading: Schema.BigInt }))
 const lostRow = rowOf(Schema.Struct({ is_dispute_lost: Schema.Boolean }))
 
 /**
- * One transaction behind the lock of the account's wallet, which every function of the ledger takes first. It books the
- * same again when its first answer was lost.
+ * Runs one transaction that holds the lock on the account's wallet, which every ledger function takes first. It is
+ * idempotent, and is retried if its response is lost.
  */
 const behindWallet = <A>(
   { sql }: Deps,
@@ -59,7 +59,7 @@ const behindWallet = <A>(
     sql.withTransaction(Effect.andThen(sql`select from wallets where account_id = ${accountId} for update`, book))
   )
 
-/** The account's plan and its last reading; undefined for one that is removed or unknown. */
+/** Reads the account's plan and its last reading. Undefined for a deleted or unknown account. */
 const openAccount = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`
     insert into billing_accounts (account_id)
@@ -86,7 +86,7 @@ const bookSubscriptions = (deps: Deps) => {
     for (const it of found.after) yield* writeSubscription(sql, reading.accountId, it)
     yield* sql`
       update billing_accounts set reading = ${reading.reading}::bigint where account_id = ${reading.accountId}`
-    // A quoted plan is the operator's word, and no subscription changes it.
+    // The operator sets custom plans. A subscription does not change them.
     if (found.terms === undefined || account.plan === "custom") return found.isChanged ? "changed" : "unchanged"
     yield* enterTerms(sql, reading.accountId, found.terms)
     return found.isChanged || found.terms.plan !== account.plan ? "changed" : "unchanged"
@@ -96,7 +96,7 @@ const bookSubscriptions = (deps: Deps) => {
   )
 }
 
-/** Takes back what is due of the credits that an order granted, or returns what is not due any more (R40). */
+/** Takes back the refunded credits of an order, or returns credits that were taken back in excess (R40). */
 const settleOrder = Effect.fnUntraced(function* ({ sql }: Deps, row: OrderRow) {
   const { granted, is_dispute_lost, net_cents, refunded_cents, status, taken_back } = row
   const due =
@@ -127,7 +127,7 @@ const writeOrder = ({ sql }: Deps, order: Order, accountId: string, reading: num
   on conflict (id) do update set status = excluded.status, net_cents = excluded.net_cents,
     refunded_cents = excluded.refunded_cents, granted = excluded.granted, reading = excluded.reading`
 
-/** The credits that the order grants in all: none before it is paid, and never a second time (R38). */
+/** Total credits that the order grants: none until it is paid, and never a second time (R38). */
 const grantedBy = ({ netCents, purchase, status }: Order, before: OrderRow | undefined): number => {
   if (before !== undefined && before.granted > 0n) return Number(before.granted)
   return purchase.kind === "pack" && status === "paid"
@@ -144,7 +144,7 @@ const bookOrder = (deps: Deps) => {
   ): Effect.fn.Return<Booking, SqlError.SqlError> {
     if ((yield* openAccount(deps, accountId)) === undefined) return "unknown"
     const before = yield* readOrder(deps, order.id)
-    // The first account stays: what an order granted is not granted to another.
+    // An order stays with its first account, so that its credits are not granted to a second one.
     if (before !== undefined && before.account_id !== accountId) return "unknown"
     if (before !== undefined && before.reading >= BigInt(reading)) return "outdated"
     const granted = grantedBy(order, before)
@@ -225,7 +225,7 @@ const keepCustomer = (deps: Deps) => {
     if ((yield* openAccount(deps, accountId)) === undefined) return "unknown" as const
     const owner = yield* ownerRow(sql`select account_id from billing_accounts where customer_id = ${customerId}`)
     if (owner !== undefined && owner.account_id !== accountId) return "taken" as const
-    // After the owner: an account that is removed at the same time queues its customer before it has none.
+    // Checked after the owner: deleting an account queues its customer before clearing the customer id.
     const [leaving] = yield* sql`select from billing_removals where customer_id = ${customerId}`
     if (leaving !== undefined) return "leaving" as const
     const row = yield* customerRow(sql`
@@ -287,7 +287,6 @@ const reads = ({ sql }: Deps) => ({
     )
 })
 
-/** The books of payments in Postgres or PGlite. */
 export const layer: Layer.Layer<BillingBooks, never, SqlClient.SqlClient> = Layer.effect(
   BillingBooks,
   Effect.gen(function* () {

@@ -20,7 +20,6 @@ const removalRows = rowsOf(
 const sweepRow = rowOf(Schema.Struct({ begun_at: Schema.NullOr(Schema.Date) }))
 const figuresRow = rowOf(Schema.Struct({ oldest: Schema.NullOr(Schema.Date), owed: Schema.BigInt }))
 
-/** Maximum characters kept of an error. */
 const maxErrorCharacters = 200
 
 const deliveries = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
@@ -138,7 +137,7 @@ const turns = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
 
 type Methods = keyof ReturnType<typeof deliveries> | keyof ReturnType<typeof removals> | keyof ReturnType<typeof turns>
 
-/** Pending deliveries, removals and sweeps. Replicas take them without waiting for each other. */
+/** Pending deliveries, customer removals and sweeps. Replicas claim them without waiting for each other. */
 export const make = (sql: SqlClient.SqlClient, clock: StoreClock): Pick<BillingBooks["Service"], Methods> => ({
   ...deliveries(sql, clock),
   ...removals(sql, clock),

@@ -6,7 +6,7 @@ import { columnsOf } from "../Rows.ts"
 
 const SoldPlan = Schema.Literals(soldPlans)
 
-/** The changes of a period that came without an order, as `steps` has them. */
+/** Plan changes within a period that came without an order, as stored in `steps`. */
 const Steps = Schema.Array(Schema.Struct({ plan: SoldPlan, at: Schema.Number }))
 
 export const SubscriptionRow = Schema.Struct({

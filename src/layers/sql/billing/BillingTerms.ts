@@ -25,8 +25,8 @@ export const writeSubscription = (
     first_plan = excluded.first_plan, steps = excluded.steps`
 
 /**
- * Gives the period that R31 opened before the news came the provider's dates: it is changed in place, so that its use
- * stays counted and no quota is given twice. Where the provider's period is there already, nothing moves.
+ * Moves a period to the provider's dates if it was opened before the provider's notification arrived (R31). The row is
+ * updated in place, so its usage still counts and no quota is granted twice. Does nothing if the period already exists.
  */
 const movePeriod = (
   sql: SqlClient.SqlClient,
@@ -67,7 +67,7 @@ const enterPeriod = Effect.fnUntraced(function* (
 const enterTrial = (sql: SqlClient.SqlClient, accountId: string, quota: number) => sql`
   update accounts set allowance_id = trial_enter(id, email, ${quota}::bigint, true, 0) where id = ${accountId}`
 
-/** Brings the account's plan, period and coming change to its terms. The use of a period stays counted (R31). */
+/** Updates the account's plan, period and scheduled change to match its terms. Usage in a period still counts (R31). */
 export const enterTerms = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   accountId: string,

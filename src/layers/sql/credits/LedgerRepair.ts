@@ -24,7 +24,7 @@ const knownRow = rowOf(Schema.Struct({ is_account: Schema.Boolean, is_known: Sch
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly repair: Repair
-  /** Begins the causes of this repair's entries. */
+  /** Prefix of the causes of this repair's entries. */
   readonly cause: string
 }
 
@@ -33,11 +33,14 @@ interface Entry {
   readonly quotaCredits: bigint
   readonly balanceCredits: bigint
   readonly owedCredits?: bigint
-  /** Added to the reason: the figures before and after the repair. */
+  /** Appended to the reason: the figures before and after the repair. */
   readonly note: string
 }
 
-/** An entry has the time of its writing: checks take none that is much older than a checkpoint, and a repair may be long. */
+/**
+ * Gives each entry its actual time of writing: checks skip entries much older than a checkpoint, and a repair may run
+ * long.
+ */
 const write = (
   { cause, repair, sql }: Deps,
   { allowanceId, balanceCredits, note, owedCredits, quotaCredits }: Entry
@@ -53,7 +56,7 @@ const write = (
 const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
   keep === "figures" ? `${what} stays ${figure}, entries added up to ${sum}` : `${what} ${figure} became ${sum}`
 
-/** A figure that differs from its entries, and the statements that make the two agree. */
+/** A figure that disagrees with its entries, and the statements that repair it. */
 interface Difference {
   readonly discrepancy: Discrepancy
   readonly isPossible: boolean
@@ -153,8 +156,8 @@ const readDebt = Effect.fnUntraced(function* (deps: Deps) {
 })
 
 /**
- * Log entries cannot be made again, so that the charge stays: one entry corrects the hold's charge to what the log has,
- * and another charges the difference without a hold.
+ * Finds charges that disagree with the log. Log entries cannot be recreated, so the charge itself stays: one entry
+ * corrects the hold's charge to match the log, and another charges the difference without a hold.
  */
 const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
   const { accountId, by, reason } = repair
@@ -187,7 +190,9 @@ const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
   return [difference]
 })
 
-/** Closed months that are not what their entries add up to are opened: the next verification reads and closes them again. */
+/**
+ * Reopens closed months that do not match the sum of their entries. The next verification reads and closes them again.
+ */
 const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: Deps) {
   const row = yield* closedRow(sql`
     with ${everything(sql, { only: accountId })}
@@ -208,9 +213,9 @@ const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: 
 })
 
 /**
- * Repairs an account's books in one transaction. Searches change a figure and its entries or holds together, so that a
- * difference stays the same while they run. So the sums are computed before any lock is taken: they may take minutes, in
- * which searches of the account go on. The lock on repairs keeps two of them from repairing the same difference.
+ * Repairs an account's books in one transaction. Searches change a figure together with its entries or holds, so a
+ * difference stays constant while they run. The sums may take minutes, so they are computed before any lock is taken,
+ * and searches of the account continue. The repair lock prevents two repairs of the same difference.
  */
 export const repairBooks = (
   repair: Repair,
@@ -235,7 +240,7 @@ export const repairBooks = (
         if (known.is_account) {
           yield* sql`insert into wallets (account_id) values (${repair.accountId}) on conflict do nothing`
         }
-        // In the order of every ledger function: wallets before allowances.
+        // Takes locks in the same order as every ledger function: wallets before allowances.
         const differences = [
           ...(yield* readBalance(deps, known.is_account)),
           ...(yield* readDebt(deps)),
@@ -247,11 +252,11 @@ export const repairBooks = (
         if (impossible !== undefined) return yield* CorrectionImpossible.ofRepair(repair, impossible.discrepancy)
         if (differences.length > 0) {
           yield* lockClosedMonths(sql)
-          // Behind the wallet's lock, so that nobody closes a later entry of the account and misses these.
+          // Holds the wallet's lock so that no process closes a later entry of the account and misses these.
           yield* sql`select from wallets where account_id = ${repair.accountId} for update`
         }
         for (const { discrepancy, mend } of differences) {
-          // Searches may have used up meanwhile what the entries had left.
+          // Searches may meanwhile have used the credits that the entries had left.
           yield* Effect.catchReason(mend, "SqlError", "ConstraintError", () =>
             Effect.fail(CorrectionImpossible.ofRepair(repair, discrepancy))
           )

@@ -29,24 +29,24 @@ import * as Statements from "./LedgerStatements.ts"
 import * as VerificationRuns from "./VerificationRuns.ts"
 
 export interface LedgerOptions {
-  /** False for a command, which leaves expired holds and old idempotency keys to the server. True by default. */
+  /** Enables sweeping of expired holds and old idempotency keys. True by default, false in commands. */
   readonly hasUpkeep?: boolean | undefined
   /**
-   * Life of a hold that nobody ends. Longer than the longest request with its drain, and, with the sweep's interval,
-   * below the two minutes in which a crash must give credits back (R29).
+   * Lifetime of a hold that is not ended. Must exceed the longest request plus its drain. Together with the sweep
+   * interval, it must stay below the two minutes within which credits return after a crash (R29).
    */
   readonly lease?: Duration.Duration | undefined
   readonly sweepInterval?: Duration.Duration | undefined
-  /** The time between looks for old idempotency keys. Far below a day, so that a partition is empty before its day. */
+  /** Interval for clearing old idempotency keys. Well below a day, so that a partition is empty before its day. */
   readonly keysClearingInterval?: Duration.Duration | undefined
 }
 
 const defaultLease = Duration.seconds(105)
 const defaultSweepInterval = Duration.seconds(5)
 const defaultKeysClearingInterval = Duration.hours(1)
-/** Accounts of one sweep's statement: it holds the locks of their wallets until it commits. */
+/** Accounts in one sweep statement, which holds the locks on their wallets until it commits. */
 const maxSweptAccounts = 500
-/** A request finds its period ended once; the other attempts are for a plan that changes at the same time. */
+/** A request finds its period ended at most once. The other attempts cover a concurrent plan change. */
 const maxReserveAttempts = 5
 
 interface Deps {
@@ -61,7 +61,7 @@ interface Deps {
   readonly submitPart: Effect.Success<ReturnType<typeof Statements.parts>>
 }
 
-/** Opens the period that contains the present moment. */
+/** Opens the period that contains the current time. */
 const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, terms: Statements.TermsRow) {
   const now = yield* storeTime(deps.clock)
   const { cycle_start: cycleStart, plan } = terms
@@ -180,7 +180,10 @@ const peekPeriod = ({ sql }: Deps, { id, quota }: Account, period: Period) =>
       : { used: Number(counted.used), quota: counted.quota === null ? undefined : Number(counted.quota) }
   )
 
-/** The answer of `allowance` without opening a period. The period of an account that has not searched in it yet has nothing used. */
+/**
+ * Returns the same as `allowance` without opening a period. Usage is zero if the account has not searched in the
+ * period.
+ */
 const peek = (deps: Deps) =>
   Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
     const now = yield* storeTime(deps.clock)
@@ -189,7 +192,7 @@ const peek = (deps: Deps) =>
     const terms = accountAt(account, now)
     const { cycleStart, plan } = terms
     const period = periodAt(plan, cycleStart, now)
-    // A change of plan inside a period that goes on: `ledger_advance` leaves the period as it is.
+    // The plan changed within a period: `ledger_advance` leaves the period unchanged.
     if (period !== undefined && row.period_end !== null && row.period_end.getTime() > now) {
       return toAllowance({ ...row, plan })
     }
@@ -200,13 +203,13 @@ const peek = (deps: Deps) =>
     return { plan, quota, used, balance, periodStart: period?.start, resetsAt: period?.end }
   }, Effect.orDie)
 
-/** The allowance of a row, or the next period's where that of the row has ended. */
+/** The allowance of a row, or of the next period if the row's period has ended. */
 const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Account, row: Statements.TermsRow) {
   const hasEnded = row.period_end !== null && row.period_end.getTime() <= (yield* storeTime(deps.clock))
   return hasEnded ? yield* allowance(deps)(account) : toAllowance(row)
 })
 
-/** The error of a request that the account could pay, and the budget of its key could not. */
+/** The error for a request that the account can pay for, but its key's budget cannot. */
 const overBudget = Effect.fnUntraced(function* (
   deps: Deps,
   account: Account,
@@ -225,7 +228,7 @@ const grant = (deps: Deps) =>
     reason: string,
     idempotencyKey: string | undefined
   ) {
-    // One cause for all attempts: when the first answer was lost, the next attempt adds nothing.
+    // All attempts share one cause: if the first response was lost, the retry adds nothing.
     const cause = idempotencyKey === undefined ? `grant:${yield* deps.ids.requestId}` : `grant-key:${idempotencyKey}`
     const row = yield* Effect.orDie(
       retryTransient(Statements.addCredits(deps.sql, { accountId, credits, reason, cause }))
@@ -273,7 +276,7 @@ const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlErro
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
   )
 
-/** One sweep in the background: it counts and logs, and its failure is left to the next. */
+/** Sweeps once in the background, counting and logging the result. A failure is left to the next sweep. */
 const sweepWatched = (sql: SqlClient.SqlClient) =>
   sweep(sql).pipe(
     Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
@@ -288,13 +291,14 @@ const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
     Effect.catchCause((cause) => Effect.logWarning("Old idempotency keys could not be cleared.", cause))
   )
 
-/** Sweeps expired holds and old idempotency keys until the scope closes. */
 const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: LedgerOptions) {
   yield* ifActing(runRepeatedly(sweepWatched(sql), options.sweepInterval ?? defaultSweepInterval))
-  yield* runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+  yield* ifActing(
+    runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+  )
 })
 
-/** The ledger in Postgres or PGlite. It sweeps expired holds and old idempotency keys for as long as it lives. */
+/** The ledger in Postgres or PGlite. Sweeps expired holds and old idempotency keys until the scope closes. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     Ledger,

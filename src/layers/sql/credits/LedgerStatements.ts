@@ -11,26 +11,25 @@ import { makeGroupCommit } from "../GroupCommit.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 import { toColumns } from "../search/LogRow.ts"
 
-/** Entries of one batch: one statement carries them all. */
 const maxBatch = 256
-/** Entries of one account in a batch, so that a busy account leaves room for others. */
+/** Maximum entries of one account in a batch, so that a busy account leaves room for others. */
 const maxPerAccount = 64
 
 export interface Reservation {
   readonly holdId: string
   readonly accountId: string
   readonly credits: number
-  /** The origin of the caller's key, whose budget counts the credits. */
+  /** Id of the original key, before rotations, whose budget is charged. */
   readonly budgetId?: string | undefined
 }
 
-/** The lease of holds and the replica that makes them. A command is no replica. */
+/** Lifetime of holds, and the replica that makes them (undefined in a command). */
 export interface Lease {
   readonly leaseMs: number
   readonly replicaId: string | undefined
 }
 
-/** An account's plan and balance, and its allowance, whose columns are null before the account's first search. */
+/** An account's plan, balance and allowance. The allowance's columns are null before the first search. */
 export const TermsRow = Schema.Struct({
   quota: Schema.NullOr(Schema.BigInt),
   used: Schema.NullOr(Schema.BigInt),
@@ -49,10 +48,8 @@ const KnownRow = Schema.Struct({
   ...TermsRow.fields
 })
 
-/** The columns that a hold is made of. */
 export type HeldRow = typeof KnownRow.Type
 
-/** A row with the budget that does not cover the request. */
 const OverBudgetRow = Schema.Struct({
   ...KnownRow.fields,
   status: Schema.Literal("over_budget"),
@@ -63,7 +60,7 @@ const OverBudgetRow = Schema.Struct({
 })
 export type OverBudgetRow = typeof OverBudgetRow.Type
 
-/** The columns of a budget in rows of another status. */
+/** Budget columns of rows with any other status. */
 const withinBudget = { budget_credits: Schema.Null, budget_period: Schema.Null, budget_spent: Schema.Null }
 
 const UnknownRow = Schema.Struct({
@@ -93,13 +90,12 @@ const ReserveRow = Schema.Union([
 
 const reserveRows = rowsOf(ReserveRow)
 
-/** The budgets of a batch, as an argument for batches that have any. */
+/** The budget argument, only if the batch has any budgets. */
 const budgetsOf = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Reservation>) =>
   batch.some(({ budgetId }) => budgetId !== undefined)
     ? sql`, budget_ids => ${batch.map(({ budgetId }) => budgetId ?? "")}::text[]`
     : sql``
 
-/** The arguments of `ledger_reserve` for all batches. */
 const reserveArguments = (
   sql: SqlClient.SqlClient,
   batch: ReadonlyArray<Reservation>,
@@ -113,7 +109,7 @@ const reserveArguments = (
   ${leaseMs}::bigint,
   ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
 
-/** Makes the function that reserves credits. Calls of it that arrive together share one call of `ledger_reserve`. */
+/** Returns the function that reserves credits. Concurrent calls share one call of `ledger_reserve`. */
 export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<Reservation, typeof ReserveRow.Type>({
     name: "ledger_reserve",
@@ -140,12 +136,13 @@ const KeyedRow = Schema.Union([
 const keyedRows = rowsOf(KeyedRow)
 
 /**
- * Entries of one batch with idempotency keys, fewer because of their answers: a batch has at most 64 times
- * `maxAnswerBytes`.
+ * Maximum entries of a keyed batch. Lower because of their stored answers: a batch has at most 64 × `maxAnswerBytes`.
  */
 const maxKeyedBatch = 64
 
-/** Makes the function that reserves credits for keyed requests. Calls that arrive together share a statement. */
+/**
+ * Returns the function that reserves credits for requests with idempotency keys. Concurrent calls share one statement.
+ */
 export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<KeyedReservation, typeof KeyedRow.Type>({
     name: "ledger_reserve_keyed",
@@ -170,7 +167,7 @@ interface Opening {
   readonly period: Period
 }
 
-/** Makes the function that opens an account's period; it does nothing when another replica has opened it. */
+/** Returns the function that opens an account's period. It does nothing if another replica already has. */
 export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
   makeGroupCommit<Opening, true>({
     name: "ledger_open",
@@ -179,7 +176,7 @@ export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
     maxPerOwner: maxBatch,
     run: Effect.fnUntraced(function* (batch) {
       const now = new Date(yield* storeTime(clock))
-      // As text, because the client cannot name the type of an array that has nothing but nulls.
+      // Sent as text, because the client cannot infer the type of an array that contains only nulls.
       const cycleStarts = batch.map((entry) => entry.cycleStart?.toISOString() ?? "")
       yield* sql`select ledger_open(
         ${batch.map((entry) => entry.accountId)}::text[],
@@ -198,14 +195,14 @@ interface Ending {
   readonly hold: Hold
   readonly charge: number
   readonly records: ReadonlyArray<LogEntry>
-  /** True once it was sent: if it is sent again, the first answer was lost. */
+  /** True after the first send. If it is sent again, the first response was lost. */
   sent: boolean
 }
 
 const SettleRow = Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt })
 const settleRows = rowsOf(SettleRow)
 
-/** The rows of a batch's log entries, each with the position of its hold in the batch. */
+/** Serializes the log entries of a batch, each with the position of its hold in the batch. */
 const recordsOf = (batch: ReadonlyArray<Ending>): string =>
   JSON.stringify(
     batch.flatMap((entry, index) => entry.records.map((record) => ({ n: index + 1, ...toColumns(record) })))
@@ -213,12 +210,11 @@ const recordsOf = (batch: ReadonlyArray<Ending>): string =>
 
 type SettleRow = typeof SettleRow.Type
 
-/** Makes the `run` of endings. */
 const endingBy = <E extends Ending>(
   settle: (batch: ReadonlyArray<E>) => Effect.Effect<ReadonlyArray<SettleRow>, SqlError.SqlError>
 ) =>
   Effect.fnUntraced(function* (batch: ReadonlyArray<E>) {
-    // A release writes no ledger entry. Sent again, it finds no hold, and that is right.
+    // A release writes no ledger entry, so when resent it correctly finds no hold.
     const releasedBefore = batch.map((entry) => entry.sent && entry.charge === 0)
     for (const entry of batch) entry.sent = true
     const rows = yield* settle(batch)
@@ -234,15 +230,15 @@ const settleArguments = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Ending>)
   ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
   ${recordsOf(batch)}::json`
 
-/** Makes the function that ends a hold. Calls of it that arrive together share one call of `ledger_settle`. */
+/** Returns the function that ends a hold. Concurrent calls share one call of `ledger_settle`. */
 export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Ending, Settlement | "expired">({
     name: "ledger_settle",
     ownerOf: (ending) => ending.hold.accountId,
     maxBatch,
     maxPerOwner: maxPerAccount,
-    // If the connection is lost during the commit, nobody knows whether the search was charged, and an error would say
-    // that it was not (I4). So it is sent until the lease has ended: after that the hold is gone in both cases.
+    // If the connection is lost during the commit, the charge is unknown, and an error would claim that nothing was
+    // charged (I4). So the statement is resent until the lease has ended, when the hold is gone in either case.
     uncertainty: lease,
     run: endingBy((batch) =>
       settleRows(sql`select charged, balance from ledger_settle(${settleArguments(sql, batch)}) order by n`)
@@ -251,11 +247,11 @@ export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
 
 interface KeyedEnding extends Ending {
   readonly request: KeyedRequest
-  /** Compressed; empty where it is too large to be kept. */
+  /** Compressed. Empty if it is too large to store. */
   readonly answer: Uint8Array
 }
 
-/** Makes the function that ends the hold of a keyed request and keeps the answer. */
+/** Returns the function that ends the hold of a keyed request and stores its answer. */
 export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<KeyedEnding, Settlement | "expired">({
     name: "ledger_settle_keyed",
@@ -275,29 +271,29 @@ export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration)
     )
   })
 
-/** Empties the partition of idempotency keys that the next day will use. */
+/** Clears the partition of idempotency keys that the next day will use. */
 export const clearKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, clock: StoreClock) {
   yield* sql`select idempotency_clear(${new Date(yield* storeTime(clock))}::timestamptz)`
 })
 
-/** One search of a hold that is charged before the others. */
+/** One search of a hold, charged before the rest. */
 interface Part {
   readonly hold: Hold
-  /** `hld_` and 32 hex characters, as if the search had a hold of its own: the cause of its ledger entry. */
+  /** `hld_` and 32 hex characters, as if the search had its own hold. It is the cause of the ledger entry. */
   readonly id: string
   readonly record: LogEntry
 }
 
 const partRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt) }))
 
-/** Makes the function that charges a part of a hold. Calls that arrive together share one of `ledger_settle_part`. */
+/** Returns the function that charges part of a hold. Concurrent calls share one call of `ledger_settle_part`. */
 export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Part, "settled" | "expired">({
     name: "ledger_settle_part",
     ownerOf: (part) => part.hold.accountId,
     maxBatch,
     maxPerOwner: maxPerAccount,
-    // As for `endings`: an error says that nothing was charged.
+    // As in `endings`: an error would claim that nothing was charged.
     uncertainty: lease,
     run: Effect.fnUntraced(function* (batch) {
       const rows = yield* partRows(sql`
@@ -314,7 +310,10 @@ export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
 
 const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean }))
 
-/** The account's allowance; undefined for an unknown account. It is not open when it has ended or the plan is to change. */
+/**
+ * Reads the account's allowance. Undefined for an unknown account. `is_open` is false if the period ended or the plan
+ * is to change.
+ */
 export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
   termsRow(sql`
     select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end,
@@ -325,13 +324,16 @@ export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: numb
 
 const countedRow = rowOf(Schema.Struct({ quota: Schema.NullOr(Schema.BigInt), used: Schema.BigInt }))
 
-/** The allowance of an account's period. Undefined until the first search in it. */
+/** Reads the allowance of a period. Undefined until the first search in it. */
 export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start }: Period) =>
   countedRow(sql`select quota, used from allowances where scope = ${accountId} and period_start = ${new Date(start)}`)
 
 const trialRow = rowOf(Schema.Struct({ used: Schema.BigInt, is_taken: Schema.Boolean }))
 
-/** The trial that `trial_enter` would find for an account: its use, and if another live account has the mailbox's. */
+/**
+ * Reads the trial that `trial_enter` would select: its usage, and whether another active account holds the mailbox's
+ * grant.
+ */
 export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
   trialRow(sql`
     with granted as (
@@ -351,7 +353,7 @@ const GrantRow = Schema.Struct({
 })
 const grantRow = rowOf(GrantRow)
 
-/** Adds pack credits, once for each `cause`. */
+/** Adds pack credits, once per `cause`. */
 export const addCredits = (
   sql: SqlClient.SqlClient,
   grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
@@ -368,7 +370,7 @@ const adjustedRow = rowOf(
   })
 )
 
-/** Writes an operator's correction, once for each `cause`. Undefined for an unknown account. */
+/** Writes an operator's correction, once per `cause`. Undefined for an unknown account. */
 export const adjustCredits = Effect.fnUntraced(function* (
   { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
   it: Adjustment,
@@ -383,6 +385,6 @@ export const adjustCredits = Effect.fnUntraced(function* (
 
 const sweepRow = rowOf(Schema.Struct({ swept: Schema.BigInt }))
 
-/** Gives back the expired holds of `maxAccounts` accounts at most, and answers how many holds there were. */
+/** Releases the expired holds of at most `maxAccounts` accounts. Returns the number of holds. */
 export const sweepHolds = (sql: SqlClient.SqlClient, maxAccounts: number) =>
   Effect.map(sweepRow(sql`select ledger_sweep(${maxAccounts}) as swept`), (row) => Number(row?.swept ?? 0))

@@ -16,7 +16,7 @@ import { rowOf } from "../Rows.ts"
 import { kindOf, newestDiscrepancies } from "./Verification.ts"
 import * as VerificationRuns from "./VerificationRuns.ts"
 
-/** Every replica reports the holds of the whole database: if one replica is gone, the others still do. */
+/** Every replica reports the holds of the whole database, so that the metric survives the loss of a replica. */
 const countInterval = Duration.seconds(15)
 const checkInterval = Duration.minutes(1)
 
@@ -48,7 +48,7 @@ const check = (sql: SqlClient.SqlClient) =>
     Effect.catchCause((cause) => Effect.logWarning("The newest entries of the books could not be checked.", cause))
   )
 
-/** Every replica reports the last run, whoever made it, so that the age of the books is known after a restart too. */
+/** Reports the last run of any replica, so that the age of the last verification is known after a restart. */
 const reportLastRun = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const last = yield* VerificationRuns.readLast(sql)
@@ -61,10 +61,10 @@ const reportLastRun = (sql: SqlClient.SqlClient) =>
     yield* Metric.update(ledgerProblems.of("closed"), Number(last?.closed_problems ?? 0))
   })
 
-/** Discrepancies of a night's run that the log lists: the metric counts all, and `ledger verify` shows them. */
+/** Maximum discrepancies logged per nightly run. The metric counts all, and `ledger verify` lists them. */
 const maxLogged = 100
 
-/** Verifies all books if this night's run is due and nobody else is at it. */
+/** Verifies all books if tonight's run is due and no other replica is running it. */
 const verifyNightly = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const night = yield* VerificationRuns.takeNight(sql)
@@ -79,8 +79,8 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
   )
 
 /**
- * Watches the books while the service runs, and reports discrepancies in metrics and logs. It repairs nothing, so that
- * an operator finds the books as they were.
+ * Verifies the books while the service runs, and reports discrepancies in metrics and logs. It repairs nothing, so that
+ * operators see the books as they were.
  */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient> = Layer.effectDiscard(
   Effect.gen(function* () {

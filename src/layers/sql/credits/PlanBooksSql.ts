@@ -16,15 +16,15 @@ interface Deps {
   readonly own: PlanTable
 }
 
-/** Accounts of one transaction: it holds the locks of their wallets until it commits. */
+/** Accounts in one transaction, which holds the locks on their wallets until it commits. */
 const maxTogether = 200
 
 const enact = ({ clock, own, sql }: Deps) =>
   Effect.gen(function* () {
-    // Replicas that start together wait for each other, so that one of them writes a version.
+    // Replicas that start together wait for each other, so that only one writes a version.
     yield* sql`lock table plan_versions in share row exclusive mode`
     const [stored] = yield* sql`select from plan_versions limit 1`
-    // The plans of the accounts that were there before the first file.
+    // Existing accounts have the standard plans, which were in force before the first plans file.
     if (stored === undefined) yield* PlanVersions.add(sql, standardPlans, 0)
     const history = yield* PlanVersions.read(sql, own)
     if (!isInForce(own, history)) yield* PlanVersions.add(sql, own, yield* storeTime(clock))
@@ -37,7 +37,10 @@ const limitsJson = (terms: TermsTable): string =>
     plans.map((plan) => ({ plan, quota: terms[plan].quota ?? null, concurrency: terms[plan].concurrency }))
   )
 
-/** Accounts whose limits may not be those of their plan, in the order of their ids. A change that is due comes first, by itself. */
+/**
+ * Accounts whose limits may differ from their plan's, ordered by id. A plan change that is due is applied first,
+ * separately.
+ */
 const candidates = ({ own, sql }: Deps, after: string, now: Date) =>
   idRows(sql`
   with own as (
@@ -62,7 +65,7 @@ const candidates = ({ own, sql }: Deps, after: string, now: Date) =>
 const HeldRow = Schema.Struct({ ...AccountRow.fields, period_end: Schema.NullOr(Schema.Date) })
 const heldRows = rowsOf(HeldRow)
 
-/** The change of one account, as a row of JSON. `gained` is the quota that its running period gains. */
+/** The change of one account, as JSON. `gained` is the increase of its current period's quota. */
 const changeOf = (row: typeof HeldRow.Type, own: PlanTable, now: number) => {
   const account = toAccount(row)
   const { agreedConcurrency = false, agreedQuota = false, cycleStart, id, next, plan, quota } = account
@@ -83,8 +86,8 @@ const changeOf = (row: typeof HeldRow.Type, own: PlanTable, now: number) => {
 }
 
 /**
- * Changes accounts behind the locks of their wallets, and the quotas of their running periods. A trial whose mailbox has given
- * its grant to another account gains nothing (R32).
+ * Changes accounts and the quotas of their current periods while holding their wallets' locks. A trial whose mailbox
+ * has already used its grant in another account gains nothing (R32).
  */
 const changeTogether = ({ clock, own, sql }: Deps, ids: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -130,7 +133,6 @@ const apply = (deps: Deps) => {
   }).pipe(Effect.withSpan("PlanBooks.apply"), Effect.orDie)
 }
 
-/** The limits of plans in Postgres or PGlite. */
 export const layer: Layer.Layer<PlanBooks, never, SqlClient.SqlClient> = Layer.effect(
   PlanBooks,
   Effect.gen(function* () {

@@ -3,11 +3,11 @@ import type { SqlClient } from "effect/sql"
 import { rowOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 
-/** An hour of an account with fewer searches is left to the log: counting it would take about as much space. */
+/** An hour with fewer searches of an account stays in the log only: its counts would take about as much space. */
 const busySearches = 20
-/** The time after an hour's end before it is counted, in case the database's clock is set back. */
+/** Delay after an hour's end before it is counted, in case the database's clock is set back. */
 const marginMinutes = 5
-/** The time to wait for open transactions before the next turn tries again. */
+/** Maximum wait for open transactions before the next run retries. */
 const defaultPatience = Duration.seconds(30)
 
 const dueRow = rowOf(Schema.Struct({ until: Schema.Date, is_behind: Schema.Boolean }))
@@ -15,11 +15,14 @@ const writerRows = rowsOf(Schema.Struct({ virtualtransaction: Schema.String }))
 const overRow = rowOf(Schema.Struct({ is_over: Schema.Boolean }))
 const hourRow = rowOf(Schema.Struct({ hour: Schema.Date }))
 
-/** A lock that a transaction takes on the log before it writes an entry, and so before the entry gets its time. */
+/**
+ * Matches the lock that a transaction takes on the log before it writes an entry, and so before the entry gets its
+ * time.
+ */
 const writersLock = `locktype = 'relation' and mode = 'RowExclusiveLock' and relation = 'queries'::regclass
   and database = (select oid from pg_database where datname = current_database())`
 
-/** The moment up to which hours can be counted, by the database's clock. */
+/** Reads the time up to which hours can be counted, by the database's clock. */
 const readDue = (sql: SqlClient.SqlClient) =>
   dueRow(sql`
     with due as (
@@ -27,11 +30,14 @@ const readDue = (sql: SqlClient.SqlClient) =>
     )
     select until, coalesce(counted_to <> until, true) as is_behind from due, log_upkeep`)
 
-/** Open transactions that write to the log. Those that begin later write later hours than the moment that was read before. */
+/**
+ * Lists open transactions that write to the log. Transactions that start later write later hours than the time read
+ * before.
+ */
 const readWriters = (sql: SqlClient.SqlClient) =>
   writerRows(sql`select distinct virtualtransaction from pg_locks where ${sql.literal(writersLock)}`)
 
-/** Waits until these transactions are over: what they wrote in an hour is not visible before. */
+/** Waits until these transactions end, because their rows are not visible before. */
 const awaitWriters = (sql: SqlClient.SqlClient, writers: ReadonlyArray<string>, patience: Duration.Duration) =>
   overRow(sql`
     select not exists (
@@ -44,16 +50,16 @@ const awaitWriters = (sql: SqlClient.SqlClient, writers: ReadonlyArray<string>, 
     })
   )
 
-/**
- * Leaves hours to the log that were counted before the database's clock was set back: searches are logged in them again.
- */
+/** Uncounts hours that were counted before the database's clock was set back: new searches are logged in them. */
 const recall = (sql: SqlClient.SqlClient, until: Date) => sql`
   with recalled as (
     update log_upkeep set counted_to = ${until} where counted_to > ${until} returning counted_to
   )
   delete from usage_hours where hour >= (select counted_to from recalled)`
 
-/** Counts the next hour that ended at `until` or before. False if there is none, or another replica counts it. */
+/**
+ * Counts the next hour that ended at or before `until`. False if there is none, or if another replica is counting it.
+ */
 const countHour = (sql: SqlClient.SqlClient, until: Date) =>
   unlimited(
     sql,
@@ -89,8 +95,8 @@ const countHour = (sql: SqlClient.SqlClient, until: Date) =>
   )
 
 /**
- * Counts the searches of the hours that are over. `usage` counts from the log whatever is missing, so that it is exact
- * however far this has come.
+ * Counts the searches of past hours. `usage` reads uncounted hours from the log, so it is exact regardless of progress
+ * here.
  */
 export const countHours = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, patience = defaultPatience) {
   const due = yield* readDue(sql)

@@ -13,7 +13,7 @@ const DiscrepancyRow = Schema.Struct({
 export const discrepancyRows = rowsOf(DiscrepancyRow)
 const lockRow = rowOf(Schema.Struct({ taken: Schema.Boolean }))
 
-/** Accounts by their ids: those after one and up to another, or one alone. */
+/** A range of account ids: after `after`, up to and including `upTo`. Or a single account. */
 export interface Accounts {
   readonly after?: string
   readonly upTo?: string
@@ -30,25 +30,25 @@ const among = (sql: SqlClient.SqlClient, { after, only, upTo }: Accounts, column
   ])
 }
 
-/** The first moment that the log still has. As a subquery it is computed once for a statement, and not for each row. */
+/** Start of the retained log. As a subquery it is evaluated once per statement instead of once per row. */
 const retainedSince = "(select queries_retained_since())"
 
 const entryColumns = `e.id, e.account_id, e.allowance_id, e.kind, e.quota_credits, e.balance_credits, e.owed_credits,
   coalesce(e.corrects, e.cause) as hold_id, e.corrects, e.created_at`
 
-/** Keeps others from closing months, or from opening them again, until the transaction ends. */
+/** Prevents other transactions from closing or reopening months until this one ends. */
 export const lockClosedMonths = (sql: SqlClient.SqlClient) =>
   sql`select from pg_advisory_xact_lock(hashtext('quarry_ledger_months'))`
 
-/** Up to which entry the books of each account are closed, and since when. */
+/** The last closed entry of each account, and when it was closed. */
 const bounds = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select a.id as account_id, coalesce(max(m.last_id), 0) as last_id, coalesce(max(m.closed_at), '-infinity') as closed_at
   from accounts a left join ledger_months m on m.account_id = a.id and ${among(sql, accounts, "m.account_id")}
   where ${among(sql, accounts, "a.id")} group by a.id`
 
 /**
- * Common table expressions that comparisons read: `entries` beside the log (`logged`), and `sums`, which add up to
- * what an account has. Here: every entry of the accounts, whatever is closed.
+ * Common table expressions for the comparisons: `entries` with the log (`logged`), and `sums`, the account's totals.
+ * This variant reads every entry, including closed months.
  */
 export const everything = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   bounds as materialized (${bounds(sql, accounts)}), entries as materialized (
@@ -64,9 +64,9 @@ export const everything = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   )`
 
 /**
- * The same from the closed months and the entries after them. Entries are found by their time, some of it before the
- * accounts were closed: the database's clock may have been set back since. The log is read from a little later, because a
- * search is logged after its entry has got its time.
+ * The same from the closed months and the entries after them. Entries are read from some time before the accounts were
+ * closed, because the database's clock may have been set back since. The log is read from slightly later, because a
+ * search is logged after its entry gets its time.
  */
 const sinceClosed = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   bounds as materialized (${bounds(sql, accounts)}), entries as materialized (
@@ -90,8 +90,8 @@ const sinceClosed = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   )`
 
 /**
- * The charge of each hold, by the entries and by the log. A correction counts with the charge that it corrects. Charges of
- * months that retention has dropped from the log are left out, and so are those that are closed.
+ * The charge of each hold, by its entries and by the log. A correction counts with the charge that it corrects.
+ * Excludes closed charges and charges of months that retention has dropped from the log.
  */
 export const charges = (sql: SqlClient.SqlClient) => sql`
   select coalesce(e.account_id, q.account_id) as account_id, coalesce(e.hold_id, q.hold_id) as hold_id,
@@ -106,7 +106,7 @@ export const charges = (sql: SqlClient.SqlClient) => sql`
   where case when e.charged_at is null then q.hold_id is not null
     else e.is_compared and (q.hold_id is not null or e.charged_at >= ${sql.literal(retainedSince)}) end`
 
-/** The quotas of the allowances that a condition on `l` selects, beside the sums of entries and holds. */
+/** Quotas of the allowances that match a condition on `l`, with the sums of their entries and holds. */
 export const quotas = (sql: SqlClient.SqlClient, allowances: ReturnType<typeof among>) => sql`
   select coalesce((select min(a.id) from accounts a where a.allowance_id = l.id), l.scope) as account_id, l.id,
     coalesce(e.credits, 0) as entered, coalesce(h.credits, 0) as held, l.used, l.quota
@@ -125,7 +125,7 @@ const quotaProblems = (sql: SqlClient.SqlClient, allowances: ReturnType<typeof a
     quota, used
   from allowances l where used > quota and ${allowances}`
 
-/** Pack balances, beside the sums of entries and holds. */
+/** Pack balances, with the sums of their entries and holds. */
 export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select coalesce(w.account_id, e.account_id, h.account_id) as account_id, coalesce(e.credits, 0) as entered,
     coalesce(h.credits, 0) as held, coalesce(w.balance, 0) as balance
@@ -135,20 +135,20 @@ export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     select account_id, sum(from_balance) as credits from holds where ${among(sql, accounts, "account_id")} group by 1
   ) h on h.account_id = coalesce(w.account_id, e.account_id)`
 
-/** The debts of accounts, beside the sums of their entries. */
+/** Debts of accounts, with the sums of their entries. */
 export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select w.account_id, coalesce(e.credits, 0) as entered, w.owed
   from (select * from wallets where ${among(sql, accounts, "account_id")}) w
   left join (select account_id, sum(owed_credits) as credits from sums group by 1) e on e.account_id = w.account_id`
 
-/** Entries by account, month and allowance, as `ledger_months` has them. */
+/** Entries grouped by account, month and allowance, like `ledger_months`. */
 const monthsOf = (condition: string) => `
   select account_id, date_trunc('month', created_at at time zone 'utc')::date as month,
     coalesce(allowance_id, 0) as allowance_id, count(*) as entries, sum(quota_credits) as quota_credits,
     sum(balance_credits) as balance_credits, sum(owed_credits) as owed_credits, sum(digest) as digest, max(id) as last_id
   from entries where ${condition} group by 1, 2, 3`
 
-/** The closed months of accounts, and those of them whose entries add up to what they were closed with. */
+/** Counts closed months, and those whose entries still match their closed sums. */
 export const closedMonths = (sql: SqlClient.SqlClient, months: ReturnType<typeof among>, entries: string) => sql`
   select account_id, count(*) as closed, count(*) filter (
     where m.entries = e.entries and m.quota_credits = e.quota_credits and m.balance_credits = e.balance_credits
@@ -166,11 +166,11 @@ const closedMonthsProblems = (...[sql, months, entries]: Parameters<typeof close
 const accountOfApp = "split_part(s.origin_id, ':', 2)"
 
 /**
- * The spending of keys with budgets, beside what is held of it and what the log has of the key since the period began.
- * Nobody knows since when a key had its budget, so that less may be spent than was logged, and never more. A search is
- * logged after its credits are held, so that those of the period are all among them. `logged` is null where retention has
- * dropped some of them, or the period has not begun by the database's clock. A rotated key has the id of its origin. The
- * log does not name apps, so that their budgets are compared with what is held alone.
+ * Spending of keys with budgets, with held credits and what the log has for the key since the period began. It is not
+ * known since when a key has had its budget, so the spending may be less than what was logged but never more. A search
+ * is logged after its credits are held, so all searches of the period are included. `logged` is null if retention has
+ * dropped some of them, or if the period has not begun by the database's clock. A rotated key has the id of its
+ * original key. The log does not name apps, so their budgets are only compared with held credits.
  */
 export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   with spending as materialized (
@@ -199,13 +199,13 @@ export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     where s.is_logged group by 1
   ) q on q.id = s.id`
 
-/** The scopes of the trial's allowances, which belong to addresses. All other scopes are ids of accounts. */
+/** Allowances of trials, whose scope is a mailbox. All other scopes are account ids. */
 const isTrial = "l.scope like 'trial:%'"
 
 /**
- * Compares the books of these accounts in one statement, and so one snapshot: periods of paid plans, pack balances, charges
- * with the log, and the budgets of keys. It closes the entries that it has read, unless something of their account does not
- * add up, and remembers the sums for the checks between two runs. The trial's allowances are in `trialBooks`.
+ * Compares the books of these accounts in one statement and therefore one snapshot: periods of paid plans, pack
+ * balances, charges against the log, and budgets of keys. Closes the entries that it has read, except for accounts with
+ * a discrepancy, and stores the sums for the incremental checks. The allowances of trials are in `trialBooks`.
  */
 export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: boolean) => sql`
   with ${isFull ? everything(sql, accounts) : sinceClosed(sql, accounts)}, problems as materialized (
@@ -249,12 +249,12 @@ export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: bool
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
-/** Notes that all entries of these accounts were read, except for accounts with a discrepancy. */
+/** Records that all entries of these accounts were read, except for accounts with a discrepancy. */
 export const markRead = (sql: SqlClient.SqlClient, accounts: Accounts, found: ReadonlyArray<Discrepancy>) => sql`
   update ledger_months set read_at = statement_timestamp()
   where ${among(sql, accounts, "account_id")} and account_id <> all (${found.map(({ accountId }) => accountId)}::text[])`
 
-/** The trial's allowances. Several accounts may have used one, one after the other, so that no range of ids has it. */
+/** Compares the allowances of trials. Several accounts may have used one in succession, so no id range covers it. */
 export const trialBooks = (sql: SqlClient.SqlClient, isFull: boolean) => sql`
   with trials as materialized (select id from allowances l where ${sql.literal(isTrial)}),
   bounds as materialized (${bounds(sql, {})}), sums as (
@@ -274,9 +274,9 @@ export const trialBooks = (sql: SqlClient.SqlClient, isFull: boolean) => sql`
   ${quotaProblems(sql, sql.and([sql.literal(isTrial)]))}`
 
 /**
- * Reads entries of a closed month again, of the accounts whose turn it is, and compares them with what was closed and with
- * the log, if it still has them. So a fault that comes after the closing is found too. Corrections of a charge may be in
- * later months: they are looked for where something differs.
+ * Rereads the entries of a closed month for the given accounts, and compares them with the closed sums and with the
+ * log, if it is retained. This finds faults that occur after closing. Corrections of a charge may be in later months,
+ * so they are looked up where something differs.
  */
 export const closedBooks = (sql: SqlClient.SqlClient, month: string, accountIds: ReadonlyArray<string>) => sql`
   with span as (
@@ -327,7 +327,7 @@ export const closedBooks = (sql: SqlClient.SqlClient, month: string, accountIds:
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
-/** The books that disagree: used credits of a quota, pack balances, the query log, or closed months. */
+/** Kinds of disagreement: used quota, pack balances, the query log, or closed months. */
 export type ProblemKind = "quota" | "balance" | "log" | "closed"
 
 export const kindOf = ({ what }: Discrepancy): ProblemKind => {
@@ -344,20 +344,20 @@ export const toDiscrepancies = (rows: ReadonlyArray<typeof DiscrepancyRow.Type>)
     found: Number(row.found)
   }))
 
-/** Entries that one check of the newest compares with the log, which takes some milliseconds. */
+/** Entries compared with the log per incremental check, which takes a few milliseconds. */
 const newestEntries = 1_000
-/** Accounts among those, chosen at random, whose credits it recomputes. */
+/** Accounts among those whose credits are recomputed, chosen at random. */
 const newestAccounts = 10
-/** Accounts without a checkpoint that used more have too many entries to be recomputed: they wait for the night. */
+/** Accounts without a checkpoint and with more usage than this are left to the nightly run. */
 const mostRecomputed = 100_000
 
 /**
- * Compares the newest entries in one statement, and so one snapshot. An entry has the time of its transaction's start:
- * its log rows are younger, and an entry after a checkpoint is at most minutes older than it.
+ * Compares the newest entries in one statement and therefore one snapshot. An entry has the start time of its
+ * transaction: its log rows are newer, and an entry after a checkpoint is at most minutes older than the checkpoint.
  *
- * An account's credits are recomputed from its checkpoint and the entries since, and the checkpoint moves on. Left to
- * the nightly run are the trial's allowances, whose entries may be of several accounts, and a period that the account
- * came back to after its checkpoint.
+ * An account's credits are recomputed from its checkpoint and later entries, and the checkpoint advances. The nightly
+ * run covers the rest: allowances of trials, whose entries may belong to several accounts, and a period that the
+ * account returned to after its checkpoint.
  */
 const newest = (sql: SqlClient.SqlClient) => sql`
   with recent as materialized (
@@ -422,8 +422,8 @@ const newest = (sql: SqlClient.SqlClient) => sql`
   group by 1`
 
 /**
- * Everything in the newest entries that does not add up, at a cost that does not grow with the books. Undefined while
- * another replica does the same.
+ * Finds discrepancies in the newest entries, at a cost independent of the size of the books. Undefined while another
+ * replica is checking.
  */
 export const newestDiscrepancies = (
   sql: SqlClient.SqlClient

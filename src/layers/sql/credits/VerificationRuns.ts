@@ -15,17 +15,17 @@ import {
   trialBooks
 } from "./Verification.ts"
 
-/** The hour of the day in UTC at which a night's run is due. */
+/** Hour of the day, in UTC, at which the nightly run is due. */
 const nightHour = 3
-/** Without progress for so long, the replica that runs it is gone, and another takes over. */
+/** Minutes without progress after which another replica takes over the run. */
 const leaseMinutes = 30
 const keptDays = 90
 
 const idRow = rowOf(Schema.Struct({ id: Schema.BigInt }))
 
 /**
- * Takes this night's run, by the database's clock. Undefined when the run is done, or another replica is at it. A night
- * that was missed is made up for by the first replica that starts.
+ * Claims tonight's run, by the database's clock. Undefined if it is done, or if another replica is running it. The
+ * first replica that starts after a missed night catches up.
  */
 export const takeNight = (sql: SqlClient.SqlClient) =>
   idRow(sql`
@@ -40,7 +40,7 @@ export const takeNight = (sql: SqlClient.SqlClient) =>
     where v.finished_at is null and v.lease_until <= clock_timestamp()
     returning id`)
 
-/** Begins the run of an operator, who waits for it: nobody takes it over. */
+/** Starts an operator's run. The operator waits for it, so no replica takes it over. */
 const begin = (sql: SqlClient.SqlClient) => idRow(sql`insert into ledger_verifications default values returning id`)
 
 const finish = (sql: SqlClient.SqlClient, id: bigint, { accounts, isFull, problems }: Findings) => sql`
@@ -52,36 +52,35 @@ const finish = (sql: SqlClient.SqlClient, id: bigint, { accounts, isFull, proble
 const deleteOldRuns = (sql: SqlClient.SqlClient) => sql`
   delete from ledger_verifications where started_at < clock_timestamp() - ${keptDays} * interval '1 day'`
 
-/** Accounts of one statement: so much the database has in its memory at once, and no snapshot lives for long. */
+/** Accounts per statement. Bounds the database's memory and the age of its snapshots. */
 const accountsOfRange = 1_000
-/** Discrepancies that a run lists. It counts all of them. */
+/** Maximum discrepancies that a run lists. It counts all of them. */
 const maxListed = 10_000
-/** Closed entries that a run reads again, those first that were not read for the longest time. */
+/** Closed entries that a run rereads, starting with the least recently read. */
 const rereadEntries = 1_000_000
-/** Closed entries of one statement. */
+/** Closed entries per statement. */
 const rereadTogether = 100_000
 
-/** The result of a run. */
 export interface Findings {
   readonly accounts: number
-  /** True where every entry was read. */
+  /** True if every entry was read. */
   readonly isFull: boolean
   readonly problems: Readonly<Record<ProblemKind, number>>
-  /** At most the first 10,000. */
+  /** The first 10,000 at most. */
   readonly discrepancies: ReadonlyArray<Discrepancy>
 }
 
 interface Run {
   readonly sql: SqlClient.SqlClient
   readonly isFull: boolean
-  /** Called after each statement: the run goes on. */
+  /** Runs after each statement, to report progress. */
   readonly goesOn: Effect.Effect<unknown, SqlError.SqlError>
   readonly note: (found: ReadonlyArray<Discrepancy>) => void
 }
 
 /**
- * Runs a comparison that closes entries: one at a time, or two runs would add the same entries to a month. Compiling its
- * many expressions takes the database longer than it saves.
+ * Runs a comparison that closes entries. Comparisons run one at a time, because two would add the same entries to a
+ * month. JIT is off: compiling the many expressions takes the database longer than it saves.
  */
 const compare = Effect.fnUntraced(function* ({ goesOn, note, sql }: Run, statement: Statement.Statement<object>) {
   const rows = yield* unlimited(
@@ -105,7 +104,7 @@ const readRange = (sql: SqlClient.SqlClient, after: string) =>
     select max(id) as last, count(*) as accounts
     from (select id from accounts where id > ${after} order by id limit ${accountsOfRange}) as t`)
 
-/** Compares all accounts, range by range, so that memory stays bounded however many there are. The result is their number. */
+/** Compares all accounts range by range, so that memory stays bounded. Returns the number of accounts. */
 const compareAccounts = Effect.fnUntraced(function* (run: Run) {
   const { isFull, sql } = run
   let accounts = 0
@@ -113,7 +112,7 @@ const compareAccounts = Effect.fnUntraced(function* (run: Run) {
   while (true) {
     const range = yield* readRange(sql, after)
     const last = range?.last ?? undefined
-    // The last range has no end: it has what belongs to no account, too.
+    // The last range is open-ended, so it includes rows that belong to no account.
     const ids = last === undefined ? { after } : { after, upTo: last }
     const found = yield* compare(run, books(sql, ids, isFull))
     if (isFull) yield* markRead(sql, ids, found)
@@ -126,8 +125,8 @@ const compareAccounts = Effect.fnUntraced(function* (run: Run) {
 const dueRows = rowsOf(Schema.Struct({ month: Schema.String, account_id: Schema.String, entries: Schema.BigInt }))
 
 /**
- * Accounts of one closed month that were not read since the run began, the month first that was read the longest ago.
- * Accounts with a discrepancy are left out, because their months stay due until they are repaired.
+ * Accounts of one closed month that were not read since the run started, the least recently read month first. Excludes
+ * accounts with a discrepancy, because their months stay due until they are repaired.
  */
 const readDue = (sql: SqlClient.SqlClient, startedAt: Date, wrong: ReadonlySet<string>) => {
   const isDue = sql`read_at < ${startedAt} and account_id <> all (${[...wrong]}::text[])`
@@ -138,7 +137,7 @@ const readDue = (sql: SqlClient.SqlClient, startedAt: Date, wrong: ReadonlySet<s
     group by month, account_id order by min(read_at), account_id limit ${accountsOfRange}`)
 }
 
-/** Reads closed entries again, as many as a run reads. It ends early where more is wrong than a run lists. */
+/** Rereads up to `rereadEntries` closed entries. Stops early once there are more discrepancies than a run lists. */
 const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
   const wrong = new Set<string>()
   let left = rereadEntries
@@ -146,7 +145,7 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
     const due = yield* readDue(run.sql, startedAt, wrong)
     if (due.length === 0) return
     let entries = 0
-    // The first of them is read whatever its size.
+    // The first account is read regardless of its size.
     const ids = due.filter((row, index) => {
       const isRead = index === 0 || entries < Math.min(left, rereadTogether)
       if (isRead) entries += Number(row.entries)
@@ -168,8 +167,8 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
 const startedRow = rowOf(Schema.Struct({ started_at: Schema.Date, is_first: Schema.Boolean }))
 
 /**
- * Compares all books. It runs beside searches and takes no lock that they need. A statement has no time limit, because an
- * account may have millions of entries. The first run reads everything, as a full one does.
+ * Compares all books. It runs alongside searches and takes no lock that they need. Statements have no time limit,
+ * because an account may have millions of entries. The first run reads everything, like a full run.
  */
 const verifyAll = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -198,7 +197,7 @@ const verifyAll = Effect.fnUntraced(function* (
   return { accounts, isFull, problems, discrepancies }
 })
 
-/** Verifies all books and keeps what was found: metrics of every replica read the last run. */
+/** Verifies all books and stores the findings, which every replica reports in metrics. */
 export const verify = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   options: { readonly isFull: boolean; readonly night?: bigint }
@@ -222,7 +221,7 @@ const lastRow = rowOf(
   })
 )
 
-/** The run that finished last; undefined before the first. */
+/** The last finished run. Undefined before the first. */
 export const readLast = (sql: SqlClient.SqlClient) =>
   lastRow(sql`
     select finished_at, extract(epoch from finished_at - started_at)::float8 as seconds, accounts, quota_problems,

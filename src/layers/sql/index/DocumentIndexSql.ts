@@ -14,35 +14,37 @@ import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import { compare, load } from "./DocumentLoad.ts"
 
-/** Documents whose titles are compared with the query: more than five pages of twenty, because some may be gone. */
+/**
+ * Documents whose titles are compared with the query: more than five pages of 20, because some may have been deleted.
+ */
 const maxCandidates = 130
 
-/** The same of a query with phrases or parts of sites, which many of the documents may not have. */
+/** The same for a query with phrases or site paths, which rule out many documents. */
 const maxUncertainCandidates = 400
 
-/** Texts that are read together to look for phrases. */
+/** Texts read together when searching for phrases. */
 const textsAtOnce = 20
 
 /**
- * Documents that are scored for one query. The rarest words are read first; of words that are common beyond that, the
- * documents that were loaded first.
+ * Maximum documents scored per query. The rarest words are read first. For words that are too common to read in full,
+ * the documents loaded first are scored.
  */
 const maxPostings = 1_000_000
 
-/** The most bytes of one posting: a difference of three bytes, a frequency and a length. */
+/** Maximum bytes of a posting: a 3-byte id difference, a frequency and a length in one. */
 const bytesOfPosting = 4
 
-/** Words of a query that are looked for in other spellings, and terms of the index that each is compared with. */
+/** Maximum query words to correct, and maximum index terms to compare with each. */
 const maxMisspelt = 3
 const maxCompared = 3_000
 
-/** Text of a document in which the snippet is looked for, and more than any document has. */
+/** Characters of a document searched for a snippet. `wholeContent` exceeds any document. */
 const maxSnippetSource = 20_000
 const wholeContent = 1_000_000
 
 const Found = Schema.Struct({
   term: Schema.String,
-  /** All documents that have the term. */
+  /** Number of documents that contain the term. */
   documents: Schema.Finite,
   postings: Schema.Uint8Array,
   all_documents: Schema.Finite,
@@ -74,13 +76,12 @@ const pageRows = rowsOf(Page)
 const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))
 const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 
-/** Postings of terms, and the collection that they are of; no documents where none has any of the terms. */
 interface Postings {
   readonly lists: ReadonlyMap<string, ReadonlyArray<typeof Found.Type>>
   readonly collection: Collection
 }
 
-/** The documents of each term, as many as are scored. */
+/** Reads the documents of each term, up to the limit for scoring. */
 const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, target: Target) =>
   Effect.map(
     foundRows(sql`
@@ -108,7 +109,7 @@ const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, targ
     })
   )
 
-/** Terms of the index that begin with the same two letters as a word, in either order. */
+/** Index terms that start with the same two letters as a word, in either order. */
 const termsLike = (sql: SqlClient.SqlClient, word: string) => {
   const [first = "", second = ""] = Array.from(word)
   const allowed = mistakesAllowed(word)
@@ -123,12 +124,12 @@ const termsLike = (sql: SqlClient.SqlClient, word: string) => {
     group by term`)
 }
 
-/** A slot with the terms that it stands for, each with its weight. */
+/** A slot with its weighted terms. */
 interface ReadSlot extends QuerySlot {
   readonly meant: ReadonlyArray<{ readonly term: string; readonly weight: number }>
 }
 
-/** Adds to words that no document has those that are spelt like them. */
+/** Adds similarly spelled terms for words that occur in no document. */
 const respell = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   slots: ReadonlyArray<QuerySlot>,
@@ -148,7 +149,7 @@ const respell = Effect.fnUntraced(function* (
   )
 })
 
-/** The postings with those of the words that were added. */
+/** Adds the postings of the corrected words. */
 const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, known: Postings, target: Target) => {
   const added = slots.flatMap(({ meant, terms }) => meant.slice(terms.length)).map(({ term }) => term)
   const more = added.filter((term) => !known.lists.has(term))
@@ -159,7 +160,7 @@ const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, k
   )
 }
 
-/** The slots with their documents. A word of which no document is known still counts as a part of the query. */
+/** Adds documents to the slots. A word without documents still counts as part of the query. */
 const scoredSlots = (
   slots: ReadonlyArray<ReadSlot>,
   { collection, lists }: Postings
@@ -176,7 +177,7 @@ const scoredSlots = (
     return [{ terms, role, worth: times * rarity(collection, most), meant }]
   })
 
-/** True for a query without phrases and without paths of sites: the postings alone say which documents it admits. */
+/** True for a query without phrases and site paths: its postings alone determine which documents match. */
 const isExact = ({ excludedPhrases, excludedSites, phrases, sites }: QueryTerms): boolean =>
   phrases.length + excludedPhrases.length === 0 && ![...sites, ...excludedSites].some((site) => site.includes("/"))
 
@@ -185,7 +186,7 @@ interface Ranked {
   readonly url: string
 }
 
-/** The documents that answer, best first, with the worth of each term. */
+/** Ranks the matching documents, best first. Also returns the weight of each term. */
 const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: SearchRequest, query: QueryTerms) {
   const known = yield* postingsOf(
     sql,
@@ -237,7 +238,7 @@ const hasPhrases =
     return phrases.every((phrase) => text.includes(phrase)) && !excludedPhrases.some((phrase) => text.includes(phrase))
   }
 
-/** The first documents that have the phrases. */
+/** The first documents that contain the phrases. */
 const withPhrases = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   query: QueryTerms,
@@ -270,7 +271,7 @@ const search =
       return rows.map((row) => ({ url: row.url, title: row.title, snippet: snippetIn(row, worth) }))
     }).pipe(Effect.orDie)
 
-/** The description, or a piece of the content if only that has a word of the query. */
+/** The description, or an excerpt of the content if only the content has a word of the query. */
 const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfToken): string => {
   const own = snippetOf(description, worth)
   if (content === "" || hasWorth(description, worth)) return own
@@ -301,7 +302,7 @@ const clear = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["clear"] =>
     })
   ).pipe(Effect.orDie)
 
-/** The index in SQL: the database keeps documents and postings, and `domain/index` reads and ranks them. */
+/** The search index in SQL: the database stores documents and postings, and `domain/index` reads and ranks them. */
 export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
   DocumentIndex,
   Effect.map(SqlClient.SqlClient, (sql) =>

@@ -7,31 +7,30 @@ import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import * as DocumentSegments from "./DocumentSegments.ts"
 
-/** Documents that one statement writes. */
 const batchSize = 1_000
 
-/** Documents of one segment, fewer where their texts are long: they are in memory together. */
+/** Maximum documents per segment, or fewer if their texts are long, because a segment is built in memory. */
 const segmentDocuments = 10_000
 const segmentUnits = 16_000_000
 
-/** The share of all documents from which on a load makes the database's figures anew. */
+/** Growth, as a share of all documents, that triggers ANALYZE after a load. */
 const analyzedGrowth = 0.2
 
-/** Documents that are read without a pause. Searches of this process go on meanwhile. */
+/** Documents processed before yielding to searches of this process. */
 const readWithoutPause = 10
 
-/** Texts are cut to this many UTF-16 units. */
+/** Maximum lengths of stored texts, in UTF-16 units. */
 const maxTextUnits = 20_000
 const maxContentUnits = 50_000
 
 const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 const writtenRows = rowsOf(Schema.Struct({ id: Schema.Finite, url: Schema.String }))
 
-/** Text that Postgres can carry, whatever the loaded file held. */
+/** Removes characters that Postgres cannot store. */
 const storable = (text: string, maxUnits = maxTextUnits): string =>
   text.slice(0, maxUnits).toWellFormed().replaceAll("\0", " ")
 
-/** The last of the documents with the same address: one statement cannot write a row twice. */
+/** The last document per address: one statement cannot write a row twice. */
 const lastOfEach = (documents: ReadonlyArray<Row>): ReadonlyArray<Row> => [
   ...new Map(documents.map((document) => [document.url, document])).values()
 ]
@@ -50,7 +49,7 @@ const toRow = ({ content = "", description, headings = "", language, title, url 
 type Row = ReturnType<typeof toRow>
 type Column = Exclude<keyof Row, "terms">
 
-/** The rows of documents. What the process does besides, such as sending the segment before to the database, goes on. */
+/** Converts documents to rows. Yields regularly, so that the previous segment can be written meanwhile. */
 const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray<Row>> =>
   Effect.map(
     Effect.forEach(Arr.chunksOf(documents, readWithoutPause), (chunk) =>
@@ -63,8 +62,8 @@ const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray
   )
 
 /**
- * Writes documents, and returns those that were not there as they are, with their numbers: a nightly load of an unchanged
- * site is cheap. A document that changes gets a new number.
+ * Writes documents and returns the new and changed ones with their numbers. Unchanged documents are skipped, so a
+ * nightly load of an unchanged site is cheap. A changed document gets a new number.
  */
 const write = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | null) => {
   const column = (name: Column) => rows.map((row) => row[name])
@@ -91,7 +90,7 @@ const remember = (sql: SqlClient.SqlClient, load: string, urls: ReadonlyArray<st
   select ${load}::uuid, md5(url)::uuid from unnest(${urls}::text[]) as url
   on conflict do nothing`
 
-/** Writes a segment with its documents, so that a load that is killed leaves no document that is not found. */
+/** Writes a segment together with its documents, so that an aborted load leaves no documents outside the index. */
 const writeSegment = (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<Row>,
@@ -127,7 +126,7 @@ const writeSegment = (
 const unitsOf = ({ content, description, headings, title }: Row): number =>
   content.length + description.length + headings.length + title.length
 
-/** Collects rows, and writes them as a segment once they are enough for one. `flush` writes those that are left. */
+/** Collects rows and writes a segment whenever there are enough. `flush` writes the rest. */
 const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) => {
   let rows: Array<Row> = []
   let units = 0
@@ -146,10 +145,10 @@ const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<
   return { add, flush }
 }
 
-/** The scheme and host of an address as it is written. `others` cuts the same part out of it in SQL. */
+/** The scheme and host of an address, as written. `others` extracts the same part in SQL. */
 const siteOf = (url: string): string => /^[^/]+\/\/[^/?#]+/.exec(url)?.[0] ?? url
 
-/** A load that replaces, with the sites of the documents that it has seen. */
+/** A replacing load, with the sites of the documents it has seen. */
 interface Seen {
   readonly load: string
   readonly target: Target | undefined
@@ -162,7 +161,7 @@ const see = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { load, sites
   yield* remember(sql, load, urls)
 })
 
-/** The documents that a load replaces and has not seen. */
+/** The existing documents that a replacing load has not seen. */
 const others = (sql: SqlClient.SqlClient, { load, sites, target, under }: Seen) => {
   const within =
     under === undefined
@@ -196,7 +195,7 @@ const countOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
     ([row]) => row ?? { documents: 0, removed: 0 }
   )
 
-/** The name of a load among those whose addresses are remembered, which are forgotten at its end. */
+/** Id of a load. The addresses that it has seen are stored under this id until it ends. */
 const loadId = (sql: SqlClient.SqlClient) =>
   Effect.acquireRelease(
     Effect.gen(function* () {
@@ -210,14 +209,14 @@ const loadId = (sql: SqlClient.SqlClient) =>
 const startSeen = (sql: SqlClient.SqlClient, target: Target | undefined, { under }: Replacement) =>
   Effect.map(loadId(sql), (load): Seen => ({ load, target, under, sites: new Set() }))
 
-/** Makes an end of a load: what is gone is taken out of the postings, and the database's own figures follow a growth. */
+/** Completes a load: removes deleted documents from the postings, and analyzes the tables after substantial growth. */
 const finish = (sql: SqlClient.SqlClient, written: number) =>
   unlimited(
     sql,
     Effect.gen(function* () {
       yield* DocumentSegments.lock(sql)
       yield* DocumentSegments.compact(sql)
-      // No autovacuum runs on the embedded database.
+      // The embedded database has no autovacuum.
       const [row] = yield* countRows(sql`select coalesce(sum(documents), 0)::int as count from document_segments`)
       if (written >= (row?.count ?? 0) * analyzedGrowth) yield* sql`analyze document_postings`
     })
@@ -237,7 +236,7 @@ export const load =
         yield* documents.pipe(
           Stream.grouped(batchSize),
           Stream.mapEffect(toRows),
-          // The terms of the next documents are made while the database writes.
+          // Prepares the terms of the next documents while the database writes.
           Stream.buffer({ capacity: segmentDocuments / batchSize }),
           Stream.runForEach(segments.add),
           Effect.onError((cause) => (Cause.hasInterrupts(cause) ? Effect.void : segments.flush))
@@ -249,7 +248,7 @@ export const load =
       })
     )
 
-/** Remembers the addresses of the documents for as long as it takes to count the others. */
+/** Stores the addresses of the documents only for as long as it takes to count the other documents. */
 export const compare =
   (sql: SqlClient.SqlClient): DocumentIndex["Service"]["compare"] =>
   (documents, { replace, target }) =>

@@ -5,19 +5,17 @@ import { PostingsWriter } from "../../../domain/index/postings.ts"
 import { Target } from "../../../domain/search/Target.ts"
 import { rowsOf } from "../Rows.ts"
 
-/** Segments of one size are joined when there are so many. */
+/** Number of segments of a similar size that triggers a merge. */
 const joinedSegments = 8
 
-/** Documents that are read again at a time. */
 const batchSize = 1_000
 
-/** Rows of postings that one statement writes. */
 const maxRows = 5_000
 
-/** The share of a segment's documents that must be there still. With less, it is written anew. */
+/** Minimum share of a segment's documents that still exist. Below it, the segment is rewritten. */
 const minLive = 0.7
 
-/** Documents that are read without a pause, so that searches of this process go on. */
+/** Documents processed before yielding to searches of this process. */
 const readWithoutPause = 20
 
 const Segment = Schema.Struct({
@@ -42,20 +40,19 @@ const storedRows = rowsOf(Stored)
 const idRows = rowsOf(Schema.Struct({ id: Schema.Finite }))
 const liveRows = rowsOf(Schema.Struct({ id: Schema.Finite, live: Schema.Int }))
 
-/** A document with its number and its terms. */
 export interface Numbered {
   readonly id: number
   readonly terms: DocumentTerms
 }
 
 /**
- * Holds off other loads until the end of the transaction: the numbers of a segment's documents must be greater than those
- * of every segment before it.
+ * Blocks other loads until the transaction ends, because the document numbers in a segment must be greater than those
+ * in all earlier segments.
  */
 export const lock = (sql: SqlClient.SqlClient) =>
   sql`select pg_advisory_xact_lock(hashtext('quarry document_segments'))`
 
-/** Writes a segment of documents whose numbers increase, and returns its own. */
+/** Writes a segment of documents with increasing numbers. Returns the segment's number. */
 export const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   target: Target | null,
@@ -90,7 +87,7 @@ const remove = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: 
   yield* sql`delete from document_segments where id = any (${segments}::float8[]::bigint[])`
 })
 
-/** Makes one segment of several that follow each other. */
+/** Merges consecutive segments into one. */
 const join = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: ReadonlyArray<number>) {
   const [row] = yield* idRows(sql`
     insert into document_segments (target, first_document, last_document, documents, length)
@@ -115,7 +112,9 @@ const all = (sql: SqlClient.SqlClient) =>
 const sizeOf = ({ documents }: typeof Segment.Type): number =>
   Math.floor(Math.log(documents) / Math.log(joinedSegments))
 
-/** The newest segments of a target, as far back as there are enough of one size and no greater one. */
+/**
+ * The newest segments of a target that are due for a merge: enough of a similar size, with no larger one among them.
+ */
 const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArray<number> => {
   const newest = segments.toReversed()
   const sizes = newest.map(sizeOf)
@@ -125,7 +124,7 @@ const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArra
   return newest.slice(0, largest + 1).map(({ id }) => id)
 }
 
-/** Joins segments until no target has many of one size, so that a search reads few rows for a term. */
+/** Merges segments until no target has many of a similar size, so that a search reads few rows per term. */
 export const merge = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   for (;;) {
     const groups = Map.groupBy(yield* all(sql), ({ target }) => target)
@@ -138,7 +137,7 @@ export const merge = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   }
 })
 
-/** Makes one segment of a target's documents with these numbers. */
+/** Builds one segment from the documents with these numbers. */
 const index = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   target: Target | null,
@@ -161,7 +160,7 @@ const index = Effect.fnUntraced(function* (
   if (segments.length > 1) yield* join(sql, segments)
 })
 
-/** Writes segments anew of whose documents many are gone. */
+/** Rewrites segments that have lost many of their documents. */
 export const compact = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const live = yield* liveRows(sql`
     select document_segments.id::float8, count(indexed_documents.id)::integer as live

@@ -27,11 +27,11 @@ import { isActive, originOf, readKeys } from "./KeyRows.ts"
 import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
 
 export interface KeyStoreOptions {
-  /** Secret key of the digests: without it, guessed secrets cannot be looked up in a copy of the database. */
+  /** Secret key for the digests. Without it, a copy of the database cannot be used to test guessed API keys. */
   readonly pepper: Keyring
 }
 
-/** Columns of a changed key. `origin_id` is the key's own id unless it comes from a rotation. */
+/** Columns of a changed key. `origin_id` is the key's own id unless a rotation created it. */
 const ChangedKey = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
@@ -58,13 +58,13 @@ interface Deps {
 }
 
 interface Digests {
-  /** Digest of a secret by the current pepper, in base64. */
+  /** Digest of a secret with the current pepper, in base64. */
   readonly present: (secret: string) => string
-  /** Digests of a secret by all peppers, the current one first. */
+  /** Digests of a secret with all peppers, the current one first. */
   readonly all: (secret: string) => KeyDigests
 }
 
-/** Reuses key objects: creating one from text takes half the time of a digest. */
+/** Reuses key objects: creating one takes half as long as computing a digest. */
 const makeDigests = (pepper: Keyring): Digests => {
   const keys = new Map<string, KeyObject>()
   const digestBy = ({ fingerprint, secret }: SecretValue, text: string): string => {
@@ -101,7 +101,6 @@ interface Issue {
   readonly accountId: string
   readonly label: string
   readonly mode: KeyMode
-  /** Null unless a rotation creates the key. */
   readonly originId: string | null
   readonly bounds?: BoundsChange | undefined
 }
@@ -120,7 +119,7 @@ const issue = Effect.fnUntraced(function* (deps: Deps, { accountId, bounds, labe
   return { key: yield* readKey(deps, made.id, now), secret: Redacted.make(secret) }
 })
 
-/** Writes the changed bounds only. */
+/** Writes only the bounds that changed. */
 const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string, change: BoundsChange) {
   const { budget, expiresAt, networks, targets } = change
   const columns = [
@@ -141,7 +140,7 @@ const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string
       set ${sql.literal(columns.map((column) => `${column} = excluded.${column}`).join(", "))}`
 })
 
-/** Counts the account's keys under the lock of its row, so that concurrent creations count each other's. */
+/** Counts the account's keys while holding its row lock, so that concurrent creations count each other's keys. */
 const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`select from accounts where id = ${accountId} for no key update`
   const row = yield* countRow(sql`
@@ -161,13 +160,13 @@ const create = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Removes keys from this process's cache, so that changes apply here at once. */
+/** Removes keys from this process's cache, so that changes take effect here immediately. */
 const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
   Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
 
 /** Selects a key by id, within an account if `accountId` is defined. */
 const isNamed = (sql: SqlClient.SqlClient, alias: string, id: string, accountId: string | undefined) => {
-  // The id comes from a URL path and may contain text that Postgres rejects. No key has such an id.
+  // The id comes from a URL path and may contain characters that Postgres rejects. No key has such an id.
   if (!isCarriable(id)) return sql`false`
   const key = sql.literal(alias)
   return accountId === undefined ? sql`${key}.id = ${id}` : sql`${key}.id = ${id} and ${key}.account_id = ${accountId}`
@@ -289,7 +288,6 @@ const revokeAll = (deps: Deps) =>
     return yield* readKeys(sql, now, sql`k.id = any (${keys.map(({ id }) => id)}::text[]) order by k.created_at desc`)
   }, Effect.orDie)
 
-/** API keys in Postgres or PGlite, with an in-process cache of recent principals. */
 export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     KeyStore,

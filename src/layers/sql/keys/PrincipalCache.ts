@@ -13,17 +13,22 @@ import { makeGroupCommit } from "../GroupCommit.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
 import { BoundsRow, isActive, originOf } from "./KeyRows.ts"
 
-/** Age limit of an entry: half of the 10 seconds that an answer may be old, because reading it can take time too. */
+/**
+ * Maximum age of an entry: half of the 10 seconds within which changes must apply, because reading can take time too.
+ */
 const maxAge = Duration.seconds(5)
 
-/** Keys in use are read again before their entries reach that age, so that no request waits for it. */
+/** Keys in use are reread before their entries expire, so that no request has to wait. */
 const renewEvery = Duration.seconds(3)
 
-/** Rounds in which an unused key is still read again: a caller of every few seconds does not wait either. */
+/**
+ * Rounds for which an unused key is still renewed, so that a caller with a request every few seconds does not wait
+ * either.
+ */
 const maxIdleRounds = 5
 
 const maxEntries = 10_000
-/** Keys that are being read, and unknown keys. */
+/** Maximum cached lookups of keys being read and of unknown keys. */
 const maxLookups = 1_000
 const maxReadTogether = 256
 
@@ -42,17 +47,17 @@ type PrincipalRow = typeof PrincipalRow.Type
 
 interface Entry {
   readonly principal: KeyPrincipal
-  /** Unix milliseconds at which the key expires or its grace ends. */
+  /** Unix milliseconds at which the key or its grace period ends. */
   readonly endsAt: number | undefined
-  /** Rounds of renewal since the key was last used. */
+  /** Renewal rounds since the key was last used. */
   idleRounds: number
 }
 
-/** The digests (base64) of one secret: by the pepper in use, and during a rotation by the other one. */
+/** Digests of one secret in base64: with the current pepper, and during a rotation also with the other one. */
 export interface KeyDigests {
   readonly present: string
   readonly other?: string
-  /** The fingerprint of the pepper in use, where there are two. */
+  /** Fingerprint of the current pepper, if there are two. */
   readonly pepper?: string
 }
 
@@ -61,13 +66,13 @@ interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly clock: StoreClock
   readonly scope: Scope.Scope
-  /** The key's row; null for an unknown or revoked key. */
+  /** Reads the key's row. Null for an unknown or revoked key. */
   readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
 }
 
 const principalRows = rowsOf(PrincipalRow)
 
-/** Makes the function that reads a key by its digests. Calls of it that arrive together share one statement. */
+/** Returns the function that reads a key by its digests. Concurrent calls share one statement. */
 const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
@@ -91,7 +96,7 @@ const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   })
 }
 
-/** Writes the last use in a fiber beside the request: if it fails, the date is old and nothing else is wrong. */
+/** Records the last use in a separate fiber. If it fails, only that date is outdated. */
 const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
   sql`
     update api_keys set last_used_at = ${new Date(now)}
@@ -107,14 +112,14 @@ const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at 
   if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
 })
 
-/** Writes the digest by the pepper in use over one by the pepper that a rotation leaves, in a fiber like `touch`. */
+/** Replaces a digest of the previous pepper with one of the current pepper, in a separate fiber like `touch`. */
 const renewDigest = (
   { pepper, scope, sql }: Deps,
   { key_id, digest }: PrincipalRow,
   { other, pepper: made, present }: KeyDigests
 ) => {
   const isOld = other !== undefined && Buffer.from(digest).toString("base64") === other
-  // The digests may have been made right before the rotation began: then their order is the old one.
+  // The digests may be from just before the rotation started, in which case they are in the old order.
   const isCurrent = pepper.isRotating() && pepper.values()[0].fingerprint === made
   if (!isOld || made === undefined || !isCurrent) return Effect.void
   return sql`
@@ -137,7 +142,7 @@ const load = (deps: Deps) =>
     return toEntry(row, 0)
   })
 
-/** One text for the digests of a secret, because a cache compares its keys. */
+/** Combines the digests of a secret into one string, which the cache can compare. */
 const toCacheKey = ({ other, pepper, present }: KeyDigests): string =>
   other === undefined ? present : `${present} ${other} ${pepper}`
 
@@ -149,7 +154,7 @@ const fromCacheKey = (key: string): KeyDigests => {
 type Entries = Cache.Cache<string, Entry>
 type Lookups = Cache.Cache<string, Entry, Unauthorized>
 
-/** The entry of a key. One that was read moves to `entries`, unless the key was removed while it was read. */
+/** Finds the entry of a key. After a read, moves it to `entries`, unless the key was removed meanwhile. */
 const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<Entry, Unauthorized> => {
   const read = Effect.gen(function* () {
     const entry = yield* Cache.get(lookups, key)
@@ -163,7 +168,7 @@ const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<En
   )
 }
 
-/** Removes what was read of a key by one of its digests. Each key of the cache holds all of them. */
+/** Removes the entries of a key by any of its digests. */
 const removeFrom = Effect.fnUntraced(function* <E>(cache: Cache.Cache<string, Entry, E>, digest: string) {
   const keys = Array.from(yield* Cache.keys(cache)).filter((key) => key.includes(digest))
   yield* Effect.forEach(keys, (key) => Cache.invalidate(cache, key), { discard: true })
@@ -173,7 +178,7 @@ const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: st
   const used = entry.idleRounds++ === 0
   const digests = fromCacheKey(key)
   const row = yield* deps.read(digests)
-  // The entry was removed during the read: the row may be older than that, and must not bring the key back.
+  // The entry was removed during the read. The row may predate the removal and must not restore the key.
   if (Option.getOrUndefined(yield* Cache.getSuccess(entries, key)) !== entry) return
   if (row === null) return yield* Cache.invalidate(entries, key)
   if (used) yield* noteUse(deps, row)
@@ -181,7 +186,7 @@ const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: st
   yield* Cache.set(entries, key, toEntry(row, entry.idleRounds))
 })
 
-/** Reads entries again. One that cannot be read grows old and expires. */
+/** Rereads entries. If that fails, the old entry expires normally. */
 const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
   Effect.forEach(inUse, ([key, entry]) => Effect.ignoreCause(renew(deps, entries, key, entry)), {
     concurrency: maxReadTogether,
@@ -190,14 +195,14 @@ const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [s
 
 export interface PrincipalCache {
   readonly get: (digests: KeyDigests) => Effect.Effect<KeyPrincipal, Unauthorized>
-  /** Removes a key by its stored digest, which is one of its entry's, also while the key is being read. */
+  /** Removes a key by any of its stored digests, even while the key is being read. */
   readonly remove: (digest: string) => Effect.Effect<void>
 }
 
 /**
- * Principals by the digests of their keys' secrets, of the last seconds. Unknown keys are remembered apart from them:
- * anybody can make up keys with a valid checksum, and must not push out the keys that are in use. While keys are used, a
- * fiber of the scope renews their entries.
+ * Caches the principals of recently used keys by their secrets' digests. Unknown keys are cached separately, because
+ * anyone can invent keys with a valid checksum, which must not evict keys in use. While keys are in use, a fiber of the
+ * scope renews their entries.
  */
 export const makePrincipalCache = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -211,7 +216,6 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 
   const lookups: Lookups = yield* Cache.makeWith(load(deps), {
     capacity: maxLookups,
-    // A failure of the database is no answer, and is not kept.
     timeToLive: (exit) => (Exit.isSuccess(exit) || !Exit.hasDies(exit) ? maxAge : Duration.zero)
   })
   const entries: Entries = yield* Cache.make({
@@ -225,7 +229,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
       yield* Effect.sleep(renewEvery)
       const all = Array.from(yield* Cache.entries(entries))
       const inUse = all.filter(([, entry]) => entry.idleRounds < maxIdleRounds)
-      // In one synchronous step with the filter: a key that is used after it starts the renewal again.
+      // In the same synchronous step as the filter, so that a key used afterwards restarts the renewal.
       renewing = inUse.length > 0
       if (!renewing) return
       yield* renewAll(deps, entries, inUse)
@@ -236,7 +240,7 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
     entry.idleRounds = 0
     if (!renewing) {
       renewing = true
-      // Not in the context of this request: the renewal serves all keys, and is no part of its trace.
+      // Runs outside the request's context, because the renewal serves all keys and does not belong to this trace.
       Fiber.runIn(fork(renewal), scope)
     }
     return entry.principal
@@ -268,7 +272,7 @@ const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
   key: { id: row.key_id, label: row.label, mode: row.mode, ...toBounds(row) }
 })
 
-/** Nothing for a key that is bound neither in its budget, nor in its targets, nor in its networks. */
+/** Undefined for a key without a budget, targets and networks. */
 const toBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): { bounds?: PrincipalBounds } =>
   budget_credits === null && networks === null && targets === null
     ? {}

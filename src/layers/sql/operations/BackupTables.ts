@@ -3,13 +3,12 @@ import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { rowsOf } from "../Rows.ts"
 
-/** A table and its columns in a backup. */
 export interface Table {
   readonly name: string
   readonly columns: ReadonlyArray<{ readonly name: string; readonly type: string }>
 }
 
-/** Not in a backup: the migration history, which its first line has, and the state of running processes. */
+/** Tables that a backup omits: the migration history, which its first line has, and the state of running processes. */
 const excluded = ["quarry_migrations", "replicas", "secret_holders", "document_loads"]
 
 const tableRows = rowsOf(
@@ -36,7 +35,7 @@ const inOrder = (
   return [...ordered]
 }
 
-/** The tables with data in the connection's schema. Partitions are accessed through their parent table. */
+/** Lists the tables with data in the current schema. Partitions are accessed through their parent. */
 export const tablesOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient
 ): Effect.fn.Return<ReadonlyArray<Table>, SqlError.SqlError> {
@@ -73,7 +72,7 @@ export const lineOf = (sql: SqlClient.SqlClient, { columns }: Table) => {
   return sql`array_to_json(array[${sql.csv(texts)}]::text[])::text`
 }
 
-/** Number of rows and the sum of their digests, which does not depend on their order. */
+/** Number of rows, and the sum of their digests, which is independent of their order. */
 export interface Contents {
   readonly rows: number
   readonly digest: string
@@ -89,7 +88,6 @@ export const contentsOf = (sql: SqlClient.SqlClient, table: Table) =>
     ([row]) => row ?? { rows: 0, digest: "0" }
   )
 
-/** Computes `Contents` from a stream of lines. */
 export const counter = () => {
   let rows = 0
   let sum = 0n

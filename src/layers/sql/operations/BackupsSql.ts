@@ -13,17 +13,17 @@ import { unlimited } from "../store/StatementLimit.ts"
 import * as BackupTables from "./BackupTables.ts"
 
 /*
- * A backup is gzipped text. Its first line says what it is, each table has a line before its rows and one after them,
- * and the last line has the digest of all lines before it. A row is a JSON list of the texts of its columns.
+ * A backup is gzipped text. The first line describes it, each table has a line before and after its rows, and the last
+ * line has the digest of all previous lines. A row is a JSON array of its columns' texts.
  */
 
-/** Rows that are read, or written, together. A document may have 200 KB. */
+/** Rows read or written together. A single document may have 200 KB. */
 const batchRows = 500
 
-/** Characters of rows that are written together. */
+/** Maximum characters of rows written together. */
 const maxBatchCharacters = 4_000_000
 
-/** Pieces of text that wait for a slow reader. */
+/** Chunks buffered for a slow reader. */
 const bufferedPieces = 2
 
 const Begin = Schema.Struct({
@@ -53,7 +53,7 @@ const logMonths = (sql: SqlClient.SqlClient) =>
     select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'queries'::regclass and c.relname ~ '^queries_[0-9]{4}_[0-9]{2}$' order by 1`)
 
-/** The sequences of columns, and that of the log's ordinals, which no column owns. */
+/** Sequences of columns, and the sequence of the log's ordinals, which no column owns. */
 const sequencesOf = (sql: SqlClient.SqlClient) =>
   nameRows(sql`
     select relname::text as name from pg_class
@@ -61,7 +61,7 @@ const sequencesOf = (sql: SqlClient.SqlClient) =>
 
 type Write = (text: string) => Effect.Effect<void>
 
-/** Writes the rows of a table as they come from a cursor. */
+/** Writes the rows of a table as a cursor returns them. */
 const writeTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table: BackupTables.Table, write: Write) {
   const counter = BackupTables.counter()
   yield* write(`${JSON.stringify({ table: table.name, columns: table.columns.map(({ name }) => name) })}\n`)
@@ -79,7 +79,7 @@ const writeTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table:
   return contents.rows
 })
 
-/** Writes the store as one snapshot sees it. */
+/** Writes the whole store from a single snapshot. */
 const writeAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, write: Write) {
   yield* Effect.mapError(Migrations.requireSchema({ takesNewer: false }), (error) =>
     error._tag === "StorageUnavailable" ? new BackupFailed({ message: error.message }) : error
@@ -135,16 +135,16 @@ const take =
 const broken = (error: unknown): BackupFailed =>
   new BackupFailed({ message: `The backup cannot be read: ${rootCauseMessage(error)}. It is damaged or not a backup.` })
 
-/** Takes what a backup holds, part by part. */
+/** Receives the contents of a backup, part by part. */
 interface Reader<E, R> {
   readonly begin: (line: typeof Begin.Type) => Effect.Effect<void, E, R>
   readonly rows: (table: typeof TableLine.Type, lines: ReadonlyArray<string>) => Effect.Effect<void, E, R>
   readonly sequences: (line: typeof Sequences.Type) => Effect.Effect<void, E, R>
-  /** After the last row of a table, whose lines agree with their count and digest. */
+  /** Called after the last row of a table, once its count and digest have been verified. */
   readonly tableEnd: (line: typeof TableEnd.Type) => Effect.Effect<void, E, R>
 }
 
-/** Reads a whole backup, compares its counts and digests, and gives its parts to the reader. */
+/** Reads a whole backup, verifies its counts and digests, and passes its parts to the reader. */
 const read = Effect.fnUntraced(function* <E, R, E2, R2>(
   bytes: Stream.Stream<Uint8Array, E, R>,
   reader: Reader<E2, R2>
@@ -222,7 +222,7 @@ const check: Backups["Service"]["check"] = (bytes) =>
 
 const insertRows = (sql: SqlClient.SqlClient, table: BackupTables.Table, lines: ReadonlyArray<string>) => {
   const names = sql.csv(table.columns.map(({ name }) => sql`${sql(name)}`))
-  // The types come from the database's own catalog, not from the file.
+  // Types come from the database's own catalog, never from the file.
   const values = sql.csv(
     table.columns.map(({ type }, index) => sql`(r->>${sql.literal(`${index}`)})::${sql.literal(type)}`)
   )
@@ -233,7 +233,9 @@ const insertRows = (sql: SqlClient.SqlClient, table: BackupTables.Table, lines: 
 const usedRows = rowsOf(Schema.Struct({ relations: Schema.Boolean, quarry: Schema.Boolean }))
 const dataRows = rowsOf(Schema.Struct({ data: Schema.Boolean }))
 
-/** Leaves the schema without tables, sequences and functions. Fails for a store that holds data unless `overwrite` is true. */
+/**
+ * Drops all tables, sequences and functions of the schema. Fails if the store holds data, unless `overwrite` is true.
+ */
 const empty = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, overwrite: boolean) {
   const [used] = yield* usedRows(sql`
     select exists (select from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')) as relations,
@@ -262,7 +264,7 @@ const empty = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, overwrite: 
     end $$`
 })
 
-/** Brings the empty schema to the state of the backup's time. Rows that migrations write come from the backup too. */
+/** Creates the schema as of the backup. Deletes rows written by migrations, because the backup contains them too. */
 const prepare = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, begin: typeof Begin.Type) {
   if (!(yield* Migrations.runOnly(begin.migrations))) {
     return yield* fail(
@@ -277,7 +279,7 @@ const prepare = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, begin: ty
   }
   const tables = yield* BackupTables.tablesOf(sql)
   for (const { name } of tables.toReversed()) {
-    // Triggers would write events of rows that are not new, and refuse to empty books.
+    // Triggers would create events for restored rows, and prevent emptying the books.
     yield* sql`alter table ${sql(name)} disable trigger user`
     yield* sql`delete from ${sql(name)}`
   }
@@ -342,7 +344,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
   return report
 })
 
-/** The database reports what a file holds that it cannot take, such as text in place of a number. */
+/** Explains invalid values in a file, such as text in place of a number, which the database reports. */
 const explainSql = (error: unknown) =>
   SqlError.isSqlError(error) && error.reason._tag === "UnknownError"
     ? fail(`The backup cannot be restored: ${rootCauseMessage(error)}. Nothing was changed.`)
@@ -357,7 +359,6 @@ const restore =
       Effect.catchTag("MigrationError", explainSql)
     )
 
-/** Backups of either database. */
 export const layer: Layer.Layer<Backups, never, SqlClient.SqlClient> = Layer.effect(
   Backups,
   Effect.map(SqlClient.SqlClient, (sql) => Backups.of({ take: take(sql), check, restore: restore(sql) }))

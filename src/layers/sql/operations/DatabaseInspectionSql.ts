@@ -35,7 +35,7 @@ const unreachable = (kind: Kind, cause: Cause.Cause<unknown>): DatabaseStatus =>
   }
 }
 
-/** The embedded database keeps no connections and syncs its files itself, so that its settings for these say nothing. */
+/** Inspects the database. Connection and sync settings are meaningless in the embedded database, so it omits them. */
 const look = (sql: SqlClient.SqlClient, kind: Kind) =>
   Effect.gen(function* () {
     const sentAt = yield* Clock.currentTimeMillis

@@ -14,18 +14,18 @@ import { SecretMismatch } from "../../../services/operations/SecretRotation.ts"
 import { rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 
-/** Configured values of each secret: one, or the new and the old. */
+/** Configured values of each secret: one value, or the new and the old one. */
 export type GivenSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<Redacted.Redacted> }
 
-/** Time within which every process follows a rotation. */
+/** Maximum time until every process follows a rotation. */
 export const followInterval = Duration.seconds(15)
-/** Minutes after which the row of a process that stopped reporting is deleted. */
+/** Minutes after which the row of a process that no longer reports is deleted. */
 const forgottenMinutes = 10
 
 const fingerprintBytes = 16
 const derive = promisify<string, string, number, Buffer>(scrypt)
 
-/** Slow to compute, so that a copy of the database does not help to guess a secret. */
+/** Deliberately slow to compute, so that a copy of the database does not help to guess a secret. */
 const fingerprintOf = (name: SecretName, secret: Redacted.Redacted) =>
   Effect.promise(async () =>
     (await derive(Redacted.value(secret), `quarry ${name} fingerprint`, fingerprintBytes)).toString("hex")
@@ -33,7 +33,6 @@ const fingerprintOf = (name: SecretName, secret: Redacted.Redacted) =>
 
 export type FingerprintedSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<SecretValue> }
 
-/** Adds the fingerprint of each value. */
 export const addFingerprints = (given: GivenSecrets): Effect.Effect<FingerprintedSecrets> => {
   const all = (name: SecretName) =>
     Effect.forEach(given[name], (secret) =>
@@ -50,7 +49,6 @@ const fingerprintRows = rowsOf(
   })
 )
 
-/** Reads the current fingerprint of each secret. */
 export const readFingerprints = (sql: SqlClient.SqlClient) =>
   Effect.map(fingerprintRows(sql`select name, role, fingerprint from secret_fingerprints`), (rows) => {
     const find = (name: SecretName, role: string) =>
@@ -58,7 +56,9 @@ export const readFingerprints = (sql: SqlClient.SqlClient) =>
     return (name: SecretName) => ({ current: find(name, "current"), previous: find(name, "previous") })
   })
 
-/** Initializes a database without fingerprints. Of two values it takes the second, which was in use first. */
+/**
+ * Initializes a database without fingerprints. Of two configured values it takes the second, which was in use first.
+ */
 export const insertMissing = (sql: SqlClient.SqlClient, secrets: FingerprintedSecrets) =>
   Effect.forEach(
     secretNames,
@@ -74,7 +74,7 @@ const rotation = "see docs/operate/rotation.md"
 const mismatch = (name: SecretName): SecretMismatch =>
   new SecretMismatch({
     message:
-      `${name} is not the one that the ${uses[name]} of this database were made with. Give that one again; to change it, ` +
+      `${name} is not the secret that the ${uses[name]} of this database were made with. Set that secret again; to change it, ` +
       `give both as ${name}=new,old (${rotation}). If it is lost: npm run quarry -- secrets adopt --yes.`
   })
 
@@ -85,7 +85,7 @@ const previousMissing = (name: SecretName): SecretMismatch =>
       `\`npm run quarry -- secrets finish\` has succeeded (${rotation}).`
   })
 
-/** Orders the values as the store requires. Undefined if the current value is not configured. */
+/** Orders the values as in the database. Undefined if the current value is not configured. */
 const order = (
   values: Arr.NonEmptyReadonlyArray<SecretValue>,
   current: string | undefined
@@ -94,7 +94,7 @@ const order = (
   return first === undefined ? undefined : [first, ...values.filter((value) => value !== first)]
 }
 
-/** Reports this process's values, and deletes reports of processes that stopped. */
+/** Reports this process's values, and deletes the reports of stopped processes. */
 const report = (sql: SqlClient.SqlClient, process: string, secrets: FingerprintedSecrets) =>
   Effect.andThen(
     Effect.forEach(
@@ -107,7 +107,6 @@ const report = (sql: SqlClient.SqlClient, process: string, secrets: Fingerprinte
     sql`delete from secret_holders where seen_at < clock_timestamp() - ${forgottenMinutes} * interval '1 minute'`
   )
 
-/** The values that this process may use now. */
 interface State {
   readonly values: Arr.NonEmptyReadonlyArray<SecretValue>
   readonly isRotating: boolean
@@ -116,13 +115,16 @@ interface State {
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly secrets: FingerprintedSecrets
-  /** Changes when a rotation starts or ends. */
+  /** Replaced when a rotation starts or ends. */
   readonly states: Record<SecretName, State>
 }
 
 type Fingerprints = Effect.Success<ReturnType<typeof readFingerprints>>
 
-/** Fails if the current value is not configured. In a new database that is the last value, as in `insertMissing`. */
+/**
+ * Fails if the current value is not configured. In a new database it is the last configured value, as in
+ * `insertMissing`.
+ */
 const stateOf = (
   name: SecretName,
   given: Arr.NonEmptyReadonlyArray<SecretValue>,
@@ -137,7 +139,7 @@ const stateOf = (
     : Effect.fail(previousMissing(name))
 }
 
-/** Follows a rotation. A process that lacks the new value keeps using its own. */
+/** Applies a rotation. A process without the new value keeps using its own. */
 const follow = Effect.fnUntraced(function* ({ secrets, sql, states }: Deps) {
   const fingerprints = yield* readFingerprints(sql)
   for (const name of secretNames) {
@@ -161,8 +163,9 @@ const watch = Effect.fnUntraced(function* (deps: Deps) {
 })
 
 /**
- * The secrets that the database agrees to: another one than that in use ends the start (R56). A process with `reports`
- * looks every 15 seconds if a rotation has begun. One that only reads leaves a database without fingerprints as it is.
+ * The configured secrets, verified against the database. Startup fails if the current secret of the database is not
+ * configured (R56). A process with `reports` checks every 15 seconds whether a rotation has started. A read-only
+ * process does not initialize a database without fingerprints.
  */
 export const layer = (
   given: GivenSecrets,

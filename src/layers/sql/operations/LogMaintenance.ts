@@ -11,20 +11,20 @@ import { retryTransient } from "../Transient.ts"
 import * as LogRetentionSql from "./LogRetentionSql.ts"
 
 export interface LogMaintenanceOptions {
-  /** The retention that this server is started with; undefined where it has no setting. */
+  /** Retention configured for this server. Undefined if it has no setting. */
   readonly retention?: Duration.Duration | undefined
-  /** Time between two looks for months to make and to drop. */
+  /** Interval for creating and dropping months. */
   readonly monthsInterval?: Duration.Duration | undefined
-  /** Time between two looks for hours to count. */
+  /** Interval for counting hours. */
   readonly hoursInterval?: Duration.Duration | undefined
 }
 
 const defaultMonthsInterval = Duration.hours(1)
 const defaultHoursInterval = Duration.minutes(1)
 const leftoversInterval = Duration.hours(12)
-/** Time after an account's end in which its log is erased again. */
+/** Time after an account's deletion during which its log is erased again. */
 const eraseAgainFor = Duration.days(7)
-/** A month that somebody reads can be dropped later. */
+/** Retries because a month cannot be dropped while a query reads it. */
 const retry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
 
 const droppedRow = rowOf(Schema.Struct({ name: Schema.NullOr(Schema.String) }))
@@ -37,7 +37,7 @@ const adopt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, setting: Du
   yield* Effect.logInfo(`The query log is kept for ${now} from now on. It was kept for ${before}.`)
 })
 
-/** Drops the months that are over, each in a transaction of its own, so that the locks are short. */
+/** Drops expired months, each in a separate transaction to keep locks short. */
 export const dropMonths = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   while (true) {
     const dropped = yield* droppedRow(sql`select queries_drop_month() as name`)
@@ -47,7 +47,7 @@ export const dropMonths = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   }
 })
 
-/** Erases the texts of removed accounts that a crash or a search still running at their removal left behind. */
+/** Erases texts of deleted accounts that a crash, or a search still running during the deletion, left behind. */
 const eraseLeftovers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const removed = yield* removedRows(sql`
     select id from accounts
@@ -56,8 +56,8 @@ const eraseLeftovers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 /**
- * Makes and drops the query log's months, counts its hours and erases what removed accounts left, for as long as it lives.
- * Only the server has it (R74): a command with other settings must not drop the log.
+ * Creates and drops months of the query log, counts its hours, and erases leftovers of deleted accounts until the scope
+ * closes. Runs only in the server (R74): a command with different settings must not drop parts of the log.
  */
 export const layer = (
   options: LogMaintenanceOptions = {}

@@ -15,7 +15,7 @@ const monthRows = rowsOf(
   })
 )
 
-/** A month that is dropped meanwhile has no size. */
+/** Reads the state of the log's retention. A month that is dropped meanwhile has no size. */
 const look = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const row = yield* upkeepRow(sql`select retention_ms, clock_timestamp() as now from log_upkeep`)
@@ -44,9 +44,8 @@ const look = (sql: SqlClient.SqlClient) =>
 const storedRow = rowOf(Schema.Struct({ previous_ms: Schema.NullOr(Schema.BigInt), retention_ms: Schema.BigInt }))
 
 /**
- * Stores the retention that a server is started with, in milliseconds, if none is stored yet or it is longer (R74), and
- * records that in the audit. Undefined: the server has no setting, and 90 days are stored if nothing is. The result is
- * undefined if nothing changed.
+ * Stores the server's retention in milliseconds if none is stored yet or if it is longer (R74), and records the change
+ * in the audit log. Without a setting, stores 90 days if none is stored. Returns undefined if nothing changed.
  */
 export const adopt = (sql: SqlClient.SqlClient, settingMs: number | undefined) =>
   storedRow(sql`

@@ -28,14 +28,14 @@ const TopRow = Schema.Struct({
 const loggedRows = rowsOf(LoggedRow)
 const topRows = rowsOf(TopRow)
 
-/** An indexed column, and the order of the entries with one value of it. */
+/** Indexed columns, each with the order of the entries with the same value. */
 const lookups = {
   query: { column: "id", order: "created_at" },
   batch: { column: "batch_id", order: "row_index, created_at, ordinal" },
   request: { column: "request_id", order: "created_at, ordinal" }
 } as const
 
-/** The entries with this value in the column: one probe of its index in each month of the log. */
+/** Finds the entries with this value, with one index lookup per month of the log. */
 const entriesBy = (sql: SqlClient.SqlClient, lookup: keyof typeof lookups, value: string) => {
   const { column, order } = lookups[lookup]
   const condition = lookup === "request" ? sql`request_id = ${value}::uuid` : sql`${sql(column)} = ${value}`

@@ -61,14 +61,14 @@ const toReplica = (row: typeof ReplicaRow.Type): Replica => ({
 })
 
 /**
- * The longest time between two heartbeats that counts as watched. Replicas may catch up after the database was paused: the
- * pause counts for no more than this, which with the interval of heartbeats is below `silentAfterMs`.
+ * Maximum time between two heartbeats that counts as observed. If the database was paused, replicas may resume late:
+ * the pause counts for at most this long, which together with the heartbeat interval is below `silentAfterMs`.
  */
 const maxWatchedMs = 1.5 * Duration.toMillis(heartbeatInterval)
 
 /**
- * One statement, so that a heartbeat costs one round trip. It does not wait for a synchronous standby: one that is missing
- * would make every replica silent.
+ * Sends a heartbeat in one round trip. It does not wait for a synchronous standby, because a missing standby would make
+ * every replica look silent.
  */
 const beat = (sql: SqlClient.SqlClient, heartbeat: Heartbeat) => {
   const { address = null, commit = null, host, id, now, startedAt, version, vitals } = heartbeat

@@ -3,8 +3,8 @@ import { Redacted } from "effect"
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 
 /*
- * Secrets that must be read again, encrypted with a key from AUTH_SECRET (AES-256-GCM): nonce, text, tag. The id of the row
- * is authenticated with it, so that a secret that is copied to another row does not open.
+ * Secrets that must be readable, encrypted with a key derived from AUTH_SECRET (AES-256-GCM): nonce, text, tag. The
+ * row's id is authenticated too, so a secret copied to another row cannot be decrypted.
  */
 
 const algorithm = "aes-256-gcm"
@@ -14,7 +14,7 @@ const keyBytes = 32
 
 export interface Sealed {
   readonly bytes: Uint8Array
-  /** The fingerprint of the value that it was encrypted with. */
+  /** Fingerprint of the AUTH_SECRET used for encryption. */
   readonly key: string
 }
 
@@ -29,7 +29,7 @@ export const seal = (keyring: Keyring, rowId: string, secret: Redacted.Redacted)
   return { bytes: Buffer.concat([nonce, text, cipher.getAuthTag()]), key: value.fingerprint }
 }
 
-/** The secret, or undefined where this process has not the value that it was encrypted with. */
+/** Decrypts the secret. Undefined if this process lacks the AUTH_SECRET that encrypted it. */
 export const open = (keyring: Keyring, rowId: string, { bytes, key }: Sealed): Redacted.Redacted | undefined => {
   const value = keyring.values().find(({ fingerprint }) => fingerprint === key)
   if (value === undefined || bytes.length < nonceBytes + tagBytes) return undefined

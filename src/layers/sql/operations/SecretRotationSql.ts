@@ -13,10 +13,10 @@ import {
   readFingerprints
 } from "./KeyringsSql.ts"
 
-/** A process says every 15 seconds that it is there. */
+/** Processes that reported within this time are considered running. They report every 15 seconds. */
 const seenSeconds = 60
 
-/** Processes follow a rotation within half of this time. Until then they make sessions and tokens with the old value. */
+/** Processes follow a rotation within half this time. Until then they sign sessions and tokens with the old value. */
 const followSeconds = 2 * Duration.toSeconds(followInterval)
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
@@ -27,7 +27,9 @@ interface Deps {
   readonly secrets: FingerprintedSecrets
 }
 
-/** Whatever only the previous value opens. A session's cookie is signed anew when the library extends the session. */
+/**
+ * Counts the rows that still need the previous secret. A session's cookie is signed again when the session is extended.
+ */
 const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
   Effect.map(
     countRow(
@@ -118,7 +120,7 @@ const adopt = Effect.fnUntraced(function* (deps: Deps) {
   return yield* statuses(deps)
 })
 
-/** Rotation in Postgres or PGlite. It stands on the settings alone, so that it works where the start is stopped. */
+/** Secret rotation. Depends only on settings, so that it works when startup fails because of a secret. */
 export const layer = (given: GivenSecrets): Layer.Layer<SecretRotation, never, SqlClient.SqlClient> =>
   Layer.effect(
     SecretRotation,

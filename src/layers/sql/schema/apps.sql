@@ -1,7 +1,7 @@
--- Apps that people let in by OAuth, and their tokens: tables of the sign-in library, under names of our own.
+-- Apps that users authorize by OAuth, and their tokens. These are tables of the sign-in library under our own names.
 
--- Lists of text are JSON, as the library writes them. The client ID of an app with a metadata document is the document's
--- address.
+-- Lists are stored as JSON text, as the library writes them. The client ID of an app with a metadata document is the
+-- document's URL.
 create table auth_apps (
   id text primary key,
   client_id text not null unique,
@@ -19,7 +19,7 @@ create table auth_apps (
 );
 create index auth_apps_created_at on auth_apps (created_at);
 
--- What tokens are issued for, and which apps may ask for it.
+-- Resources that tokens are issued for, and the apps that may request them.
 create table auth_resources (
   id text primary key,
   identifier text not null unique,
@@ -48,8 +48,8 @@ create table auth_consents (
 create index auth_consents_user on auth_consents (user_id);
 create index auth_consents_client on auth_consents (client_id);
 
--- Foreign keys are checked in their order: the person is locked first, as by every statement that ends all of a
--- person's sessions. Another order could deadlock with it.
+-- Foreign keys are checked in declaration order. The user must be locked first, as in statements that end all of a
+-- user's sessions, to avoid deadlocks.
 create table auth_refresh_tokens (
   id text primary key,
   digest text not null unique,

@@ -1,15 +1,15 @@
--- Payments: what the provider has said of customers, subscriptions and orders, and the deliveries that ask for work.
+-- Payments: customers, subscriptions and orders as the provider reported them, and the webhook deliveries to process.
 
--- Readings of the provider are numbered as they begin: one that began earlier is not booked over a later one.
+-- Numbers each reading of the provider when it starts, so that an older reading never overwrites a newer one.
 create sequence billing_readings;
 
--- One row for each account that has dealt with the provider.
+-- One row per account with a record at the provider.
 create table billing_accounts (
   account_id text primary key references accounts (id),
   customer_id text unique,
-  -- The last reading of its subscriptions that was booked.
+  -- Number of the last applied reading of its subscriptions.
   reading bigint not null default 0,
-  -- Purchases need an operator since a dispute was lost; null: they do not.
+  -- Since when purchases need an operator, because a dispute was lost.
   blocked_at timestamptz,
   asked_at timestamptz
 );
@@ -27,7 +27,7 @@ create table billing_subscriptions (
   pending_at timestamptz,
   past_due_at timestamptz,
   modified_at timestamptz not null,
-  -- Of the present period: the plan at first sight, and the changes that came without an order ([{"plan", "at"}]).
+  -- For the current period: its first known plan, and plan changes that came without an order ([{"plan", "at"}]).
   first_plan text not null,
   steps jsonb not null default '[]'
 );
@@ -41,10 +41,10 @@ create table billing_orders (
   status text not null check (status in ('pending', 'paid', 'void')),
   net_cents bigint not null,
   refunded_cents bigint not null,
-  -- Granted once for ever; taken_back are those of them that were taken back or are owed.
+  -- Granted at most once. taken_back counts the credits that were taken back or are owed.
   granted bigint not null default 0,
   taken_back bigint not null default 0 check (taken_back >= 0 and taken_back <= granted),
-  -- Makes the causes of the entries that take back and return different.
+  -- Part of the causes of entries that take back or return credits, which must be unique.
   changes integer not null default 0,
   is_dispute_lost boolean not null default false,
   reading bigint not null,
@@ -53,7 +53,7 @@ create table billing_orders (
 create index billing_orders_account on billing_orders (account_id, created_at desc);
 create index billing_orders_pending on billing_orders (id) where status = 'pending';
 
--- Deliveries that were verified. lease_until: until then a replica works on it, or waits for another attempt.
+-- Verified webhook deliveries. Until lease_until a replica is processing the delivery, or it is waiting for a retry.
 create table billing_inbox (
   delivery_id text primary key,
   kind text not null,
@@ -68,7 +68,7 @@ create table billing_inbox (
 create index billing_inbox_due on billing_inbox (due_at) where done_at is null;
 create index billing_inbox_done on billing_inbox (done_at) where done_at is not null;
 
--- Customers to remove at the provider; a row is written with the removal of the account.
+-- Customers to delete at the provider. The row is written in the transaction that deletes the account.
 create table billing_removals (
   customer_id text primary key,
   account_id text not null,
@@ -76,7 +76,7 @@ create table billing_removals (
   attempts integer not null default 0
 );
 
--- One row for each extent of a sweep. begun_at: the begin of the last sweep that ended.
+-- One row per kind of sweep. begun_at: when the last completed sweep began.
 create table billing_sweeps (
   extent text primary key,
   begun_at timestamptz,
@@ -84,7 +84,7 @@ create table billing_sweeps (
   lease_until timestamptz
 );
 
--- The limits of every plan from a moment on, as JSON. The row with the largest id is in force. Billing reads the others for
+-- Limits of all plans since a moment, as JSON. The row with the largest id is in force. Billing reads older rows for
 -- the quota of periods that began under them (R75).
 create table plan_versions (
   id bigint generated always as identity primary key,

@@ -1,4 +1,4 @@
--- The documents of the built-in index.
+-- Documents of the built-in index.
 create table indexed_documents (
   id bigint generated always as identity primary key,
   target text,
@@ -10,23 +10,22 @@ create table indexed_documents (
   language text
 );
 
--- A digest, because an address may be longer than an index entry.
+-- Indexes a digest, because an address may be too long for an index entry.
 create unique index indexed_documents_address on indexed_documents ((md5(url)::uuid), coalesce(target, ''));
 
--- The inverted index of the built-in index: for each term the documents that have it, as bytes that
--- src/domain/index/postings.ts writes and reads. A load writes a segment of it for each few thousand documents, and
--- segments are merged as they become many. The numbers of a segment's documents are greater than those of the segments
--- before it, so that the postings of a term are joined by appending them.
+-- The inverted index: for each term, the documents that contain it, as bytes that src/domain/index/postings.ts reads
+-- and writes. A load writes a segment for every few thousand documents, and segments are merged when there are many. A
+-- segment's document numbers are greater than those of all earlier segments, so merging appends postings.
 --
--- A document that changes gets a new number. Its old one stays in the postings until its segment is written anew, and
--- means nothing: no row of `indexed_documents` has it.
+-- A changed document gets a new number. Its old number stays in the postings until the segment is rewritten, and is
+-- ignored because no row of `indexed_documents` has it.
 create table document_segments (
   id bigint generated always as identity primary key,
   target text,
   first_document bigint not null,
   last_document bigint not null,
   documents integer not null,
-  -- The sum of the documents' lengths.
+  -- Sum of the documents' lengths.
   length bigint not null
 );
 
@@ -38,14 +37,14 @@ create table document_postings (
   primary key (term, segment)
 );
 
--- A part of a long value can be read only where it is not compressed.
+-- Compressed values cannot be read in part.
 alter table document_postings alter column postings set storage external;
 
--- A segment is written at once and stands together on disk. This finds it to be merged and removed.
+-- Finds the rows of a segment to merge or delete. They are adjacent on disk because a segment is written at once.
 create index document_postings_segment on document_postings using brin (segment) with (pages_per_range = 16);
 
--- The addresses that a load has seen, to remove the others at its end. Rows of a load that was killed are left over;
--- the next load removes those that are older than a day.
+-- Addresses that a load has seen, so that it can delete the others when it ends. The next load deletes leftovers of
+-- aborted loads that are older than a day.
 create table document_loads (
   load uuid not null,
   address uuid not null,

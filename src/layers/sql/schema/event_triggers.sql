@@ -1,5 +1,5 @@
--- The triggers that write most events, so that no path is forgotten. A row's condition is compared before the trigger's
--- function is called: a search that crosses no threshold pays for a comparison alone.
+-- Triggers write most events, so that no code path is missed. A trigger's condition is checked before its function is
+-- called: a search that crosses no threshold costs only a comparison.
 
 create trigger allowances_events after update of used, quota on allowances for each row
 when (new.used >= new.events_at or new.quota is distinct from old.quota) execute function events_of_allowance();

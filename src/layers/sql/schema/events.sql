@@ -1,21 +1,19 @@
--- Events for the customer, the endpoints that get them, and the deliveries that are due (R53).
---
--- An event is written by the transaction that makes it true, with a delivery for each endpoint that wants it and one for
--- the account's email.
+-- Customer events, webhook endpoints, and deliveries (R53). An event is written in the transaction that causes it, with
+-- one delivery per subscribed endpoint and one for the account's email.
 
--- One row for each account that changed what it wants. Percents of a period's quota; types that are sent by email.
+-- One row per account with changed settings: thresholds as percentages of a period's quota, and types sent by email.
 create table event_settings (
   account_id text primary key references accounts (id),
   low_percents integer[] not null,
   email_types text[] not null
 );
 
--- 'email' is there while the deployment has a mail server.
+-- Contains 'email' while a mail server is configured.
 create table event_channels (
   name text primary key
 );
 
--- The cause is the same when the same thing comes true again: it makes one event.
+-- The cause is unique, so that a repeated cause creates a single event.
 create table events (
   id text primary key,
   account_id text not null,
@@ -27,7 +25,8 @@ create table events (
 create index events_account on events (account_id);
 create index events_created_at on events (created_at);
 
--- Secrets are encrypted; secret_key is the fingerprint of the AUTH_SECRET that did it. types: empty for every type.
+-- Secrets are encrypted. secret_key is the fingerprint of the AUTH_SECRET used. An empty `types` subscribes to every
+-- type.
 create table webhook_endpoints (
   id text primary key,
   account_id text not null references accounts (id),
@@ -38,18 +37,19 @@ create table webhook_endpoints (
   old_secret_until timestamptz,
   secret_key text not null,
   created_at timestamptz not null,
-  -- The first of the failures since the last success.
+  -- The first failure since the last success.
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_for text check (disabled_for in ('account', 'failing', 'gone')),
-  -- Events created before are not sent to the address; null for the first address.
+  -- Set when the address changes: earlier events are not sent to the new address.
   address_since timestamptz,
-  -- The operator has stopped deliveries, which wait.
+  -- Set while an operator has paused the endpoint's deliveries.
   paused_at timestamptz
 );
 create index webhook_endpoints_account on webhook_endpoints (account_id, created_at desc);
 
--- endpoint_id is null for an email. due_at: the next attempt, or the end of the lease of whoever makes one now.
+-- endpoint_id is null for an email. due_at is when the next attempt is due, or when the lease of the current attempt
+-- expires.
 create table event_deliveries (
   id text primary key,
   ordinal bigint generated always as identity,
@@ -70,13 +70,13 @@ create index event_deliveries_due on event_deliveries (due_at) where status = 'p
 create index event_deliveries_pending on event_deliveries (endpoint_id, due_at) where status = 'pending';
 create index event_deliveries_endpoint on event_deliveries (endpoint_id, ordinal desc);
 create index event_deliveries_event on event_deliveries (event_id);
--- A queue has the pending deliveries of an endpoint, or an account's emails (''). The index finds the accounts that have a
--- delivery due, and the oldest delivery of each queue, with one look at each queue, however long it is.
+-- A queue contains the pending deliveries of an endpoint, or an account's emails (''). This index finds accounts with
+-- due deliveries, and the oldest delivery of each queue, with one lookup per queue regardless of its length.
 create index event_deliveries_queue
   on event_deliveries (account_id, (coalesce(endpoint_id, '')), due_at, ordinal) where status = 'pending';
 create index event_deliveries_in_flight on event_deliveries (due_at) where status = 'pending' and is_taken;
 
--- Deliveries that were dropped, until a replica has counted them in its metrics. Commands that drop have no metrics.
+-- Dropped deliveries that no replica has counted in its metrics yet. Commands that drop deliveries have no metrics.
 create table event_drops (
   id bigint generated always as identity primary key,
   account_id text not null,

@@ -1,7 +1,7 @@
--- The record of the operators' commands, and the running processes.
+-- The audit log of operator commands, and the running processes.
 
--- One row for each command of an operator that changed something or gave something out. It outlives the account, so that
--- arguments hold neither secrets nor personal data.
+-- One row per operator command that changed or revealed something. It outlives the account, so its arguments contain
+-- neither secrets nor personal data.
 create table audit_entries (
   id bigint generated always as identity primary key,
   created_at timestamptz not null default clock_timestamp(),
@@ -18,16 +18,16 @@ begin
 end $$;
 create trigger audit_entries_append_only before update or delete or truncate on audit_entries
 for each statement execute function audit_forbid_change();
--- Fires in replication sessions too, in which other triggers do not.
+-- Also fires in replication sessions, where other triggers do not.
 alter table audit_entries enable always trigger audit_entries_append_only;
 
--- Running processes of the server, each with its latest heartbeat. `Replicas` forgets those that are long silent.
--- skew_ms: the replica's clock less this server's. vitals: what the replica reports of itself, as JSON. address: where it
--- takes requests. commit: its build.
+-- Running server processes, each with its latest heartbeat. `Replicas` deletes replicas that have been silent for long.
+-- skew_ms: the replica's clock minus this server's. vitals: the replica's reported state, as JSON. address: where it
+-- accepts requests. commit: its build.
 --
--- watched_ms: the time in which heartbeats arrived, of any replica, up to the latest heartbeat of this one. It stands
--- still while the database takes no heartbeats, so that a replica which is behind the others in it is gone, and the
--- database was not.
+-- watched_ms: total time in which heartbeats of any replica arrived, as of this replica's latest heartbeat. It does not
+-- advance while the database accepts no heartbeats. So a replica that lags behind the others is dead, and not merely
+-- affected by an outage of the database.
 create table replicas (
   id text primary key,
   host text not null,

@@ -1,5 +1,5 @@
--- The query log, in one partition for each month, and its upkeep. Pages that are read are entries too (R58): they have no
--- field of a search, and the address as their query.
+-- The query log in monthly partitions, and its maintenance. Page reads are logged too (R58), with the address as their
+-- query and no other search fields.
 
 create sequence queries_ordinal cache 100;
 create table queries (
@@ -23,34 +23,32 @@ create table queries (
   result_count integer not null,
   duration_ms bigint not null,
   created_at timestamptz not null default clock_timestamp(),
-  -- The rows of one batch may have the same time: this keeps the order in which they were written.
+  -- Preserves the write order of rows in one batch, which may have the same time.
   ordinal bigint not null default nextval('queries_ordinal'),
-  -- The id of the request, and its position in the batch from 0.
+  -- The request's id, and the position in its batch, from 0.
   request_id uuid,
   row_index smallint,
-  -- [{"provider", "reason", "ms"}], at most eight. Null where no provider refused.
+  -- [{"provider", "reason", "ms"}], at most eight. Null if no provider refused.
   refusals jsonb,
   host text,
-  -- Why a page was not read; null for one that was.
+  -- Why a page could not be read. Null if it was read.
   reason text,
-  -- The size of the document; 0 for a page that was not read.
+  -- Size of the document. 0 for a page that could not be read.
   bytes bigint,
   primary key (id, created_at)
 ) partition by range (created_at);
--- The order of the log to its last tie: a page begins where the one before ended, and nothing is sorted.
+-- A total order, so that a page continues where the previous one ended, without sorting.
 create index queries_history on queries (account_id, created_at desc, ordinal desc);
--- A batch is at most 50 entries, anywhere in the log.
 create index queries_batch on queries (batch_id) where batch_id is not null;
--- Clients quote the id of a request. Its entries may be anywhere in the log.
 create index queries_request on queries (request_id) where request_id is not null;
--- Entries of all accounts in a span of time. The log grows in the order of time, so that this index has one small entry
--- for 128 pages, and costs a search nothing that can be measured.
+-- Entries of all accounts in a time span. The log grows in time order, so this index has one small entry per 128 pages
+-- and adds no measurable cost to a search.
 create index queries_created_at on queries using brin (created_at) with (autosummarize = on);
 
--- A month without a partition must not lose a charged search.
+-- Ensures that a charged search is logged even if its month has no partition.
 create table queries_default partition of queries default;
 
--- The first moment of the oldest month that the log still has; before it, ledger entries have no log to agree with.
+-- The start of the oldest month in the log. Earlier ledger entries cannot be compared with the log.
 create function queries_retained_since() returns timestamptz language sql stable as $$
   select coalesce(
     min(to_date(substring(relname from '^queries_([0-9]{4}_[0-9]{2})$'), 'YYYY_MM')::timestamp at time zone 'utc'),
@@ -60,10 +58,10 @@ create function queries_retained_since() returns timestamptz language sql stable
   where inhparent = 'queries'::regclass
 $$;
 
--- What the server knows of the query log's upkeep, in one row.
+-- State of the query log's maintenance, in one row.
 --
--- retention_ms: the age at which entries are dropped, by whole months. Null until a server has started: nothing is dropped
--- before that. counted_to: hours that ended before this moment are in usage_hours. Null: none is.
+-- retention_ms: age at which entries are dropped, by whole months. Null, and nothing is dropped, until a server has
+-- started. counted_to: hours that ended before this time are in usage_hours. Null if none are.
 create table log_upkeep (
   is_only boolean primary key default true check (is_only),
   retention_ms bigint check (retention_ms > 0),
@@ -71,11 +69,11 @@ create table log_upkeep (
 );
 insert into log_upkeep default values;
 
--- Searches of busy accounts by hour, so that usage does not read every log entry. An hour of an account is here as a whole
--- or not at all. One that is missing is counted from the log: an hour with few searches, or one that is not over.
+-- Hourly searches of busy accounts, so that usage does not read every log entry. An account's hour is counted
+-- completely or not at all. Other hours, with few searches or not over yet, are counted from the log.
 --
--- Each hour is counted twice: by target and by key. name is the target or the key's id; empty for searches without a key.
--- The partitions are dropped with those of the log.
+-- Each hour is counted by target and by key. name is the target or the key's id, empty for searches without a key.
+-- Partitions are dropped with those of the log.
 create table usage_hours (
   account_id text not null,
   counted_by text not null check (counted_by in ('target', 'key')),

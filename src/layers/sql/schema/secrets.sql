@@ -1,6 +1,6 @@
--- The secrets that this database's keys and sessions were made with, by fingerprints from which nobody finds them.
+-- Fingerprints of the secrets behind this database's keys and sessions. Secrets cannot be derived from them.
 
--- previous: the value that a rotation leaves. Things that were made with it are still accepted.
+-- previous: the value that a rotation replaces, which is still accepted.
 create table secret_fingerprints (
   name text not null check (name in ('KEY_PEPPER', 'AUTH_SECRET')),
   role text not null check (role in ('current', 'previous')),
@@ -9,7 +9,7 @@ create table secret_fingerprints (
   primary key (name, role)
 );
 
--- The values that each running process has: a rotation begins when all have the new one.
+-- The values that each running process has. A rotation starts once all have the new one.
 create table secret_holders (
   process text not null,
   name text not null,

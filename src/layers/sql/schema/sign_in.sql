@@ -1,6 +1,6 @@
--- People, how they sign in, and their sessions: the tables of the sign-in library, under names of our own.
+-- Users, their sign-in methods and sessions. These are tables of the sign-in library under our own names.
 
--- account_id is null until the person may have an account: see `layers/auth/oauth/Membership.ts`.
+-- account_id is null until the user is allowed an account: see `layers/auth/oauth/Membership.ts`.
 create table auth_users (
   id text primary key,
   email text not null unique,
@@ -12,7 +12,7 @@ create table auth_users (
   updated_at timestamptz not null
 );
 
--- One row for each way a person signs in: a password, or an identity at a provider. A provider's tokens are not kept.
+-- One row per sign-in method of a user: a password, or an identity at a provider. A provider's tokens are not stored.
 create table auth_identities (
   id text primary key,
   user_id text not null references auth_users (id) on delete cascade,
@@ -25,7 +25,7 @@ create table auth_identities (
 );
 create index auth_identities_user on auth_identities (user_id);
 
--- digest: of the session's token, which only the cookie holds.
+-- digest: of the session token, which only the cookie contains.
 create table auth_sessions (
   id text primary key,
   user_id text not null references auth_users (id) on delete cascade,
@@ -39,7 +39,7 @@ create table auth_sessions (
 create index auth_sessions_user on auth_sessions (user_id);
 create index auth_sessions_expires_at on auth_sessions (expires_at);
 
--- digest: of a single-use token that was sent by email. value: the person it belongs to.
+-- digest: of a single-use token sent by email. value: the user it belongs to.
 create table auth_verifications (
   id text primary key,
   digest text not null,
@@ -59,7 +59,7 @@ create table auth_rate_limits (
   last_request bigint not null
 );
 
--- Wrong passwords and emails of one address. digest: of the address, so that the table names nobody who is not known here.
+-- Failed passwords and sent emails per address. digest: of the address, so that unknown addresses are not stored.
 create table auth_attempts (
   digest text primary key,
   count integer not null,

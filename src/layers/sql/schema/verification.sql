@@ -1,8 +1,8 @@
--- What verifications of the ledger keep, so that they do not read every entry each time.
+-- State of ledger verifications, so that they need not read every entry each time.
 
--- The sums of an account's entries up to entry_id, so that a check reads only the entries after it. Entries are never
--- changed, and those of one account are written one after the other behind the lock of its wallet: the sums stay right.
--- quota_credits: those of allowance_id, the account's allowance at that time.
+-- Sums of an account's entries up to entry_id, so that a check reads only newer entries. Entries never change, and
+-- those of an account are written one at a time under the lock of its wallet, so the sums stay correct. quota_credits:
+-- entries of allowance_id, the account's allowance at that time.
 create table ledger_checkpoints (
   account_id text primary key,
   entry_id bigint not null,
@@ -12,9 +12,9 @@ create table ledger_checkpoints (
   taken_at timestamptz not null
 );
 
--- The runs of `ledger verify`. night: the UTC day of a run by the service itself, which one replica does; null for an
--- operator's. lease_until: the moment from which another replica may take over a run that has not finished.
--- is_full: read every entry. closed_problems: accounts whose closed months are not what their entries add up to.
+-- Runs of `ledger verify`. night: the UTC day of a nightly run, which one replica performs. Null for an operator's run.
+-- lease_until: when another replica may take over an unfinished run. is_full: whether every entry was read.
+-- closed_problems: accounts whose closed months do not match the sum of their entries.
 create table ledger_verifications (
   id bigint generated always as identity primary key,
   night date unique,
@@ -29,13 +29,13 @@ create table ledger_verifications (
   closed_problems bigint not null default 0
 );
 
--- The closed part of the ledger: what the entries of each account add up to, by month and allowance. A verification closes
--- entries once it has compared them with the log and with what the account has, and reads them again only now and then.
--- The entries stay (I6), so that a closed month can be recomputed from them at any time.
+-- The closed part of the ledger: the sums of each account's entries by month and allowance. A verification closes
+-- entries once it has compared them with the log and with the account, and rarely reads them again. The entries are
+-- kept (I6), so a closed month can be recomputed at any time.
 --
--- allowance_id: 0 for entries without one. digest: the sum of ledger_digest over the entries. last_id: the newest closed
--- entry; those of one account are written one after the other behind the lock of its wallet, so that all older ones are
--- closed too. closed_at: when that was. read_at: when the entries were last read and found as they were closed.
+-- allowance_id: 0 for entries without one. digest: the sum of ledger_digest over the entries. last_id: the newest
+-- closed entry. All older entries of the account are closed too, because they are written one at a time under the lock
+-- of its wallet. closed_at: when it was closed. read_at: when the entries were last reread and matched.
 create table ledger_months (
   account_id text not null,
   month date not null,
@@ -52,9 +52,9 @@ create table ledger_months (
 ) with (fillfactor = 80);
 create index ledger_months_read on ledger_months (read_at, month);
 
--- A number that depends on every column of an entry, so that the sum over entries shows that none was changed, removed or
--- added. It is the same on every server and in every time zone. Stable as the functions in it, or the planner would call it
--- for each entry instead of putting its text in place of the call, which takes several times as long.
+-- A number that depends on every column of an entry, so that the sum over entries reveals changed, deleted and added
+-- entries. It is the same on every server and in every time zone. Must be declared stable like the functions it uses,
+-- or the planner would not inline it, which takes several times as long.
 create function ledger_digest(entry ledger_entries) returns bigint language sql stable as $$
   select ('x' || left(encode(sha256(convert_to(concat_ws(
     '|', entry.id, entry.account_id, coalesce(entry.allowance_id, 0), entry.kind, entry.quota_credits, entry.balance_credits,

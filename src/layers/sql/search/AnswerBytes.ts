@@ -4,14 +4,14 @@ import { Effect } from "effect"
 
 /** Stored answers, compressed (R44). */
 
-/** Maximum compressed size. A batch of 50 rows with 20 results each needs about a third. */
+/** Maximum compressed size. A batch of 50 searches with 20 results each needs about a third. */
 const maxAnswerBytes = 1_048_576
 
-/** Maximum size of the text, which is in memory as a whole. */
+/** Maximum size of the text, which is held in memory as a whole. */
 const maxCharacters = 16 * 1_048_576
 const maxTextBytes = 4 * maxCharacters
 
-/** Above these sizes a worker thread is faster. A single search's answer is below both. */
+/** Above these sizes a worker thread is faster. A single search's answer is smaller. */
 const maxSyncCharacters = 16_384
 const maxSyncBytes = 4_096
 

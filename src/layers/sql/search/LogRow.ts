@@ -5,7 +5,7 @@ import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
 import type { StoredLogEntry } from "../../../services/search/QueryLog.ts"
 import { columnsOf } from "../Rows.ts"
 
-/** The columns of a log entry that the service writes. `queries_add` has the same list; a test compares the two. */
+/** The columns of a log entry that the service writes. A test compares them with `queries_add`. */
 export const LogRow = Schema.Struct({
   id: Schema.String,
   account_id: Schema.NullOr(Schema.String),
@@ -33,12 +33,12 @@ export const LogRow = Schema.Struct({
   bytes: Schema.NullOr(Schema.BigInt)
 })
 
-/** A log entry as it is read, with the time that the database gave it. */
+/** A log entry as read, including its database timestamp. */
 export const LoggedRow = Schema.Struct({ ...LogRow.fields, created_at: Schema.Date })
 
 export const loggedColumns = columnsOf(LoggedRow)
 
-/** A log entry by column, as JSON and statements can carry it. */
+/** Converts a log entry to columns for JSON or a statement. */
 export const toColumns = (record: LogEntry) =>
   ({
     id: record.id,

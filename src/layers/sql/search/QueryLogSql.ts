@@ -7,14 +7,14 @@ import {
   type HistoryQuery,
   type Position
 } from "../../../domain/search/QueryHistory.ts"
+import { pageTarget } from "../../../domain/search/Target.ts"
 import { QueryLog } from "../../../services/search/QueryLog.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
 
-/** Entries read for one page: a rare filter must not hold a connection while the whole log is read. */
+/** Maximum entries read per page: a rare filter must not hold a connection while it reads the whole log. */
 const maxExamined = 25_000
-/** Entries that one statement erases. */
 const eraseStep = 5_000
 const hourMs = 3_600_000
 
@@ -42,7 +42,7 @@ const before = (sql: SqlClient.SqlClient, { atMicros, ordinal }: Position) =>
     timestamptz 'epoch' + ${atMicros}::bigint * interval '1 microsecond', ${ordinal}::bigint
   )`
 
-/** Entries of the account in the order of an index, narrowed by conditions that the index covers. */
+/** Entries of the account in index order, filtered by conditions that the index covers. */
 const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, filter }: HistoryQuery) => {
   const conditions = [sql`account_id = ${accountId}`]
   if (after !== undefined) conditions.push(before(sql, after))
@@ -54,8 +54,14 @@ const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, fi
 }
 
 /** Conditions that no index covers. */
-const otherConditions = (sql: SqlClient.SqlClient, { keyId, outcome, source, target, text }: HistoryFilter) => {
+const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
+  const { keyId, kind, minDurationMs, outcome, requestId, source, target, text } = filter
   const conditions = []
+  if (kind !== undefined) {
+    conditions.push(kind === "page" ? sql`target = ${pageTarget}` : sql`target <> ${pageTarget}`)
+  }
+  if (requestId !== undefined) conditions.push(sql`request_id = ${requestId}`)
+  if (minDurationMs !== undefined) conditions.push(sql`duration_ms >= ${minDurationMs}`)
   if (target !== undefined) conditions.push(sql`target = ${target}`)
   if (outcome !== undefined) conditions.push(sql`outcome = ${outcome}`)
   if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`)
@@ -64,7 +70,7 @@ const otherConditions = (sql: SqlClient.SqlClient, { keyId, outcome, source, tar
   return conditions
 }
 
-/** The last entry that a filtered page looked at; undefined when it reached the end of the log. */
+/** The last entry examined for a filtered page. Undefined if the page reached the end of the log. */
 const lastExamined = (sql: SqlClient.SqlClient, accountId: string, query: HistoryQuery) =>
   Effect.map(
     positionRow(
@@ -79,7 +85,7 @@ const history = (sql: SqlClient.SqlClient) => {
   return Effect.fn("QueryLog.history")(function* (accountId: string, query: HistoryQuery) {
     const conditions = otherConditions(sql, query.filter)
     const entries = indexedEntries(sql, accountId, query)
-    // One more than wanted shows that there is a next page.
+    // An extra row shows that there is a next page.
     const wanted = query.limit + 1
     const rows = yield* retryTransient(
       historyRows(
@@ -100,15 +106,14 @@ const history = (sql: SqlClient.SqlClient) => {
   }, Effect.orDie)
 }
 
-/** The columns of a bucket, counted from log entries. */
 const counts = `count(*) as searches, sum(credits) as credits, count(*) filter (where outcome = 'ok') as ok,
   count(*) filter (where outcome = 'upstream_error') as upstream_error,
   count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
   count(*) filter (where outcome = 'page_unreadable') as page_unreadable`
 
 /**
- * Buckets from `usage_hours`, and from the log for the rest: hours that are not counted yet or had few searches, and the
- * first and last part of an hour. One statement sees both as they were at one moment, so that each search counts once.
+ * Buckets from `usage_hours`, and from the log for everything else: hours that are not counted yet, hours with few
+ * searches, and partial hours at the start and end. A single statement reads both, so each search counts exactly once.
  */
 const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granularity, groupBy, to }: UsageQuery) => {
   const group = sql.literal(groupBy === undefined ? "null::text" : "nullif(name, '')")
@@ -141,7 +146,7 @@ const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granu
 const usage = (sql: SqlClient.SqlClient) =>
   Effect.fn("QueryLog.usage")(
     function* (accountId: string, query: UsageQuery) {
-      // The database would compile the statement, which takes longer than running it.
+      // JIT compilation of this statement takes longer than running it.
       const withoutCompiling = sql.withTransaction(
         Effect.andThen(sql`set local jit = off`, bucketRows(usageBuckets(sql, accountId, query)))
       )
@@ -151,7 +156,7 @@ const usage = (sql: SqlClient.SqlClient) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Erases one step of the account's texts, and answers the position of the oldest entry in it. */
+/** Erases one step of the account's texts. Returns the position of the oldest entry in it. */
 const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Position | undefined) =>
   positionRow(sql`
     with page as (
@@ -163,7 +168,7 @@ const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Posi
     )
     select ${sql.literal(positionColumns)} from page order by created_at, ordinal limit 1`)
 
-/** Reads the account's log once, whatever is logged meanwhile, and so ends. */
+/** Erases the entries that exist at the start, so that it ends even if new entries keep coming. */
 export const erase = (sql: SqlClient.SqlClient) =>
   Effect.fn("QueryLog.erase")(function* (accountId: string) {
     let after: Position | undefined
@@ -174,7 +179,7 @@ export const erase = (sql: SqlClient.SqlClient) =>
     yield* retryTransient(sql`delete from idempotency_keys where account_id = ${accountId}`)
   })
 
-/** The log in Postgres or PGlite. `LogMaintenance` makes and drops its months. */
+/** The query log. `LogMaintenance` creates and drops its months. */
 export const layer: Layer.Layer<QueryLog, never, SqlClient.SqlClient> = Layer.effect(
   QueryLog,
   Effect.gen(function* () {

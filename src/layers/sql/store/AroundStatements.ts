@@ -3,7 +3,7 @@ import { SqlConnection, type SqlError } from "effect/sql"
 
 export type Around = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>) => Effect.Effect<A, SqlError.SqlError, R>
 
-/** Applies `around` to each statement of a connection. Streams are unchanged, because Quarry does not use them. */
+/** Wraps each statement of a connection, except streams, which Quarry does not use. */
 export const aroundStatements = (connection: SqlConnection.Connection, around: Around): SqlConnection.Connection =>
   SqlConnection.Connection.of({
     execute: (...args) => around(connection.execute(...args)),

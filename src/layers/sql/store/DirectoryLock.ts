@@ -17,14 +17,13 @@ export const unusableDirectory = (dataDir: string, error: unknown): StorageUnava
       "Name a directory that belongs to the user of this process, who may write in it."
   })
 
-/** True if the data directory has a database. */
 export const isMade = (dataDir: string): boolean => {
   const directory = join(dataDir, "postgres")
   return existsSync(directory) && readdirSync(directory).length > 0
 }
 
 /**
- * Locks the data directory for the scope: two processes on one embedded database silently lose rows. Takes over stale
+ * Locks the data directory for the scope, because two processes would corrupt an embedded database. Replaces stale
  * locks.
  */
 export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
@@ -45,7 +44,7 @@ const inUse = (dataDir: string, holder: string): StorageUnavailable =>
       "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
   })
 
-/** Returns undefined if this process now has the lock, otherwise the pid of the process that holds it. */
+/** Returns undefined if this process now holds the lock, otherwise the pid of the process that does. */
 const claim = (dataDir: string, path: string): string | undefined => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const mine = signature(process.pid)
@@ -64,7 +63,7 @@ const claim = (dataDir: string, path: string): string | undefined => {
   }
 }
 
-/** Removes a stale lock. If another process has renewed it meanwhile, the fresh lock is put back. */
+/** Removes a stale lock. If another process has renewed it meanwhile, restores the fresh lock. */
 const removeStale = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}`
   try {
@@ -77,7 +76,7 @@ const removeStale = (path: string, stale: string): void => {
   }
 }
 
-/** The pid, and the start time where available, because pids are reused, especially in containers. */
+/** Identifies a process by pid and, where available, start time. Pids are reused, especially in containers. */
 const signature = (pid: number): string => {
   const stat = read(`/proc/${pid}/stat`)
   const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]

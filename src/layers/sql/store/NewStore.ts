@@ -7,16 +7,15 @@ import * as Migrations from "../Migrations.ts"
 import { isMade, lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
 import * as Pglite from "./Pglite.ts"
 
-/** Beside the database, so that the finished one can be renamed into its place. */
+/** In the same directory as the database, so that it can be renamed. */
 const draftName = "unfinished"
 
-/** Disk that a store with the starter index takes, with the log of its first hour. */
+/** Disk space for a store with the starter index and the log of its first hour. */
 const neededMegabytes = 100
 
 /**
- * Makes the database of an embedded store with the present schema and what `fill` writes. It is made aside and renamed
- * when it is complete: whenever the process is killed, the directory has a whole database or none, and the next start
- * begins anew.
+ * Creates the database of an embedded store with the current schema and the data that `fill` writes. The database is
+ * created under another name and renamed once complete. If the process is killed, the next start begins again.
  */
 export const make = <E, R>(
   dataDir: string,
@@ -29,7 +28,7 @@ export const make = <E, R>(
   })
   const database = Layer.provideMerge(Migrations.layer, Pglite.layer({ dataDir: draft }))
   const whole = Effect.gen(function* () {
-    // Another process may have made it before this one had the lock.
+    // Another process may have created it before this one obtained the lock.
     if (isMade(dataDir)) return
     yield* remove
     const made = yield* Effect.exit(Effect.provide(fill, database))
@@ -42,7 +41,7 @@ export const make = <E, R>(
   return Effect.andThen(lockDirectory(dataDir), Effect.ensuring(whole, Effect.ignore(remove))).pipe(Effect.scoped)
 }
 
-/** The database reports most faults of a disk as an abort without a reason, so the free space is named too. */
+/** Adds the free space to the error, because the database reports most disk errors as an abort without a reason. */
 const failure = (dataDir: string, cause: Cause.Cause<unknown>): Effect.Effect<never, StorageUnavailable> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   const { bavail, bsize } = statfsSync(dataDir)

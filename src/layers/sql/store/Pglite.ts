@@ -7,19 +7,19 @@ import { PGlite } from "@electric-sql/pglite"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
+import { readEmptyDatabase } from "./emptyDatabase.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 
 export interface PgliteOptions {
-  /** The directory of the data; in memory only when undefined. One process at a time. */
+  /** Data directory, used by one process at a time. Undefined keeps the data in memory. */
   readonly dataDir: string | undefined
-  /** True makes the database refuse writes. */
   readonly readOnly?: boolean | undefined
 }
 
-/** Memory of this process for pages of the database. The default of 128 MB is taken at once; files are cached anyway. */
+/** Memory for database pages. The default of 128 MB is allocated at once, and the OS caches the files anyway. */
 const sharedBuffers = "16MB"
 
-/** The client of a Postgres that runs inside this process, on one connection. */
+/** A client of the Postgres that runs in this process, with a single connection. */
 export const layer = (
   options: PgliteOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>
@@ -31,7 +31,7 @@ export const layer = (
         username: "postgres",
         database: "postgres",
         applicationName: "quarry",
-        // The database serves one session, and opening it again would only drop its prepared statements.
+        // The database has one session. Reopening it would only discard its prepared statements.
         maxConnections: 1,
         minConnections: 1,
         idleTimeout: Duration.infinity
@@ -67,12 +67,15 @@ const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.R
 
 const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
-    try: () =>
-      PGlite.create({
+    try: async () => {
+      const isNew = directory === undefined || !existsSync(join(directory, "PG_VERSION"))
+      return await PGlite.create({
         startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${sharedBuffers}`],
-        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) })
-      }),
-    // The database reports an abort without a reason for each of these.
+        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
+        ...(isNew ? { loadDataDir: await readEmptyDatabase() } : {})
+      })
+    },
+    // The database reports any of these as an abort without a reason.
     catch: () => unusable(name, "its files are damaged, incomplete or of another version")
   })
 
@@ -95,7 +98,7 @@ const message = (type: string, body: Buffer = Buffer.alloc(0)): Buffer => {
 
 const query = (text: string): Buffer => message("Q", Buffer.from(`${text}\0`))
 
-/** The answers to a startup message. */
+/** The responses to a startup message. */
 export const greeting = Buffer.concat([
   message("R", Buffer.from([0, 0, 0, 0])),
   message("S", Buffer.from("client_encoding\0UTF8\0")),
@@ -104,19 +107,19 @@ export const greeting = Buffer.concat([
 ])
 
 /**
- * Time of statements after which the event loop goes on. Statements of this database are answered within one turn of the
- * loop: a long run of them would hold up every timer and socket of the process.
+ * Maximum time of consecutive statements before yielding to the event loop. Statements of this database complete within
+ * one turn of the loop, so a long run of them would delay every timer and socket of the process.
  */
 const maxTurnMs = 5
 
-/** Clears the previous session, because its connection may have ended at any point. */
+/** Clears the previous session, whose connection may have been closed at any point. */
 const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
 
 const noWrites = query("SET default_transaction_read_only = on")
 
 /**
- * One connection as the client sees it. The start of the protocol is answered here; whole messages after it go to the
- * database. Cancelling does nothing, because a statement ends before the next message is read.
+ * One connection as the client sees it. Handles the startup of the protocol itself, and passes complete messages to the
+ * database. Cancel requests are ignored, because a statement ends before the next message is read.
  */
 class Connection extends Duplex {
   readonly #database: PGlite
@@ -157,7 +160,7 @@ class Connection extends Duplex {
     this.push(await this.#execute(whole))
   }
 
-  /** Answers the startup message; true once that is done. */
+  /** Responds to the startup message. Returns true once that is done. */
   async #start(): Promise<boolean> {
     if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return false
     const code = this.#unread.readInt32BE(4)
@@ -172,7 +175,7 @@ class Connection extends Duplex {
     return this.#started
   }
 
-  /** The database does one thing at a time, also when two connections overlap while one replaces the other. */
+  /** Runs one operation at a time, because an old and a new connection may overlap. */
   async #execute(messages: Uint8Array): Promise<Uint8Array> {
     if (performance.now() - this.#turnedAt > maxTurnMs) {
       await setImmediate()

@@ -14,8 +14,8 @@ import { Unanswered } from "./StatementLimit.ts"
 const system = "postgresql"
 
 /**
- * Conditions that the client takes for unknown errors, by their code, with the names of Postgres's appendix A. An operator
- * mends each of them in another way.
+ * Error codes that the client does not recognize, with the names of Postgres's appendix A. Each needs a different fix
+ * by an operator.
  */
 const conditions: Readonly<Record<string, string>> = {
   "25006": "read_only_sql_transaction",
@@ -33,7 +33,7 @@ const conditionOf = (error: unknown): string | undefined => {
   return Predicate.hasProperty(error, "cause") ? conditionOf(error.cause) : undefined
 }
 
-/** The label `error.type` of a statement; empty when it succeeded. */
+/** The label `error.type` of a statement. Empty if the statement succeeded. */
 const errorType = (exit: Exit.Exit<unknown, SqlError.SqlError>): string => {
   if (Exit.isSuccess(exit)) return ""
   return Option.match(Cause.findErrorOption(exit.cause), {
@@ -52,7 +52,7 @@ const timed = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Eff
     )
   )
 
-/** The connections of a pool, with metrics of waits and statements. A wait that fails counts as a failed statement. */
+/** Adds metrics of waits and statements to a pool. A failed wait counts as a failed statement. */
 export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acquirer, poolSize: number) {
   let pending = 0
   let used = 0

@@ -8,27 +8,26 @@ import { limitedAcquirer, unprepared } from "./StatementLimit.ts"
 
 export interface PostgresOptions {
   readonly url: Redacted.Redacted
-  /** Most connections that this process opens. */
   readonly poolSize: number
-  /** The time after which a connection that is not used is closed, within the same time again. */
+  /** Idle time after which a connection is closed. Closing may take up to the same time again. */
   readonly idleTimeout?: Duration.Duration | undefined
-  /** Time limit of a statement: a stuck one must not hold a connection, and its locks, for ever. */
+  /** Time limit of a statement, so that a stuck one does not hold a connection and its locks forever. */
   readonly statementTimeout?: Duration.Duration | undefined
-  /** False behind a pooler that gives each transaction another connection. */
+  /** Enables prepared statements. Must be false behind a pooler that assigns connections per transaction. */
   readonly prepare?: boolean | undefined
-  /** True makes the server refuse writes; not behind a pooler, which would pass the setting on to other clients. */
+  /** Makes the server reject writes. Not for use behind a pooler, which would leak the setting to other clients. */
   readonly readOnly?: boolean | undefined
 }
 
 const defaultStatementTimeout = Duration.seconds(10)
-/** Added to the time limit on this side, so that the server, whose error says more, gives up first. */
+/** Extra time for the client-side limit, so that the server, whose error is more specific, times out first. */
 const timeoutGrace = Duration.seconds(2)
 
 const defaultIdleTimeout = Duration.seconds(25)
 
-/** The most connections that background work uses at once. With the operators' ones, they are those of an idle process. */
+/** Maximum connections for background work. Together with the operator connections, an idle process holds no more. */
 const maxBackgroundConnections = 2
-/** One for a commit that waits for a standby, and one that answers meanwhile. */
+/** Two, so that one can respond while the other waits for a standby to confirm a commit. */
 const maxOperatorConnections = 2
 
 const connect = (
@@ -38,11 +37,11 @@ const connect = (
   PgClient.make({
     url,
     ...limits,
-    // A firewall may forget a silent connection, and the next statement would wait for an answer that cannot come.
+    // Keepalive, because a firewall may drop an idle connection, and the next statement would wait forever.
     keepAlive: Duration.seconds(30),
     applicationName: "quarry",
     prepare,
-    // A pooler refuses settings that it does not know; behind one, only this process has a time limit.
+    // A pooler rejects unknown settings. Behind one, only the client enforces the time limit.
     startupParameters: prepare
       ? {
           statement_timeout: `${Math.ceil(Duration.toMillis(statementTimeout))}`,
@@ -51,7 +50,9 @@ const connect = (
       : {}
   })
 
-/** Commits. The server answers ROLLBACK when a statement of the transaction has failed, and that is no success. */
+/**
+ * Commits. If a statement of the transaction failed, the server responds with ROLLBACK, which is treated as a failure.
+ */
 export const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("COMMIT", []), (result) => {
     if (!Predicate.hasProperty(result, "command") || result.command !== "ROLLBACK") return Effect.void
@@ -71,8 +72,8 @@ const spanAttributes = (url: Redacted.Redacted): ReadonlyArray<readonly [string,
 }
 
 /**
- * The connections of the process, by the lane of the fiber that asks for one. Half of a pool of less than four are the
- * operators', rounded down, and background work leaves one to requests where there are two.
+ * The connections of the process, by the lane of the requesting fiber. In a pool of less than four, operators get half
+ * of them, rounded down. Background work leaves at least one to requests if there are two or more.
  */
 const lanes = Effect.fnUntraced(function* (options: PostgresOptions) {
   const { idleTimeout = defaultIdleTimeout, poolSize } = options
@@ -93,7 +94,7 @@ const lanes = Effect.fnUntraced(function* (options: PostgresOptions) {
   return Effect.flatMap(DatabaseLane, (lane) => byLane[lane])
 })
 
-/** A pool of connections to a Postgres server, opened on first use. Every wait for one has a time limit. */
+/** A pool of connections to a Postgres server, opened on first use. Every wait for a connection has a time limit. */
 export const layer = (options: PostgresOptions): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(
     SqlClient.SqlClient,

@@ -2,25 +2,25 @@ import { chmodSync, lstatSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 
-/** The permissions that other users of the machine would have. */
+/** Permission bits of other users. */
 const forOthers = 0o077
 const permissions = 0o7777
 
-/** Set on directories such as /tmp. */
+/** Set on shared directories such as /tmp. */
 const sticky = 0o1000
 
-/** False on systems without such permissions, where every file seems open to all. */
+/** False on systems without Unix permissions, where every file appears accessible to all. */
 const hasPermissions = process.platform !== "win32"
 
-/** The file operations of PGlite's module that are used here. The package has no types for them. */
+/** The file operations of PGlite used here, which have no published types. */
 interface FileOperations {
   setattr: (file: unknown, attributes: { readonly mode?: number }) => void
   mknod: (parent: unknown, name: string, mode: number, device: unknown) => unknown
 }
 
 /**
- * The files of an embedded database, which only their owner may read. PGlite sets the permissions of each file itself,
- * so that the process's umask alone would leave its files open to everybody.
+ * Restricts the files of an embedded database to their owner. PGlite sets the mode of each file explicitly, so the
+ * process's umask has no effect.
  */
 export class PrivateFiles extends NodeFS {
   override async init(...[database, options]: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
@@ -38,8 +38,8 @@ const restrictNew = (operations: FileOperations): void => {
 }
 
 /**
- * Removes the permissions of other users from a data directory and all files in it, which an older store or a copy may
- * have. Throws the errors of the operating system.
+ * Removes other users' permissions from a data directory and all its files, which older or copied stores may have.
+ * Throws operating-system errors.
  */
 export const restrict = (dataDir: string): void => {
   if (!hasPermissions) return

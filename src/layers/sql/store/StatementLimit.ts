@@ -7,12 +7,12 @@ import { type Around, aroundStatements } from "./AroundStatements.ts"
 /** The database did not answer in time. It may or may not have run the statement. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
-/** True for a fiber whose statements have no time limit. */
+/** True in fibers whose statements have no time limit. */
 const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
 
 /**
- * Fails what takes longer than the limit. The failure comes after the end of the interrupted work, so that nobody gets
- * a connection that is still in use.
+ * Fails if the work exceeds the limit. Fails only after the interrupted work has ended, so that its connection is not
+ * reused too early.
  */
 const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string): Around => {
   const limitMs = Duration.toMillis(limit)
@@ -28,8 +28,8 @@ const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string)
 }
 
 /**
- * The connections of a pool, with a time limit on each wait for one and on each statement. The server's own timeout
- * does nothing while the server is frozen, is cut off by the network, or is behind a pooler that does not pass it on.
+ * Adds a time limit to each wait for a connection and to each statement. The server's own timeout has no effect if the
+ * server is frozen, unreachable, or behind a pooler that does not forward the setting.
  */
 export const limitedAcquirer = Effect.fnUntraced(function* (
   acquirer: SqlConnection.Acquirer,
@@ -42,8 +42,8 @@ export const limitedAcquirer = Effect.fnUntraced(function* (
 })
 
 /**
- * A connection without prepared statements, for transactions. A prepared statement fails once after a migration has
- * added a column to its result. Outside a transaction the client prepares it again; inside, the transaction has failed.
+ * Disables prepared statements, for use in transactions. A prepared statement fails once after a migration has added a
+ * column to its result. Outside a transaction the client prepares it again, but inside, the transaction has failed.
  */
 export const unprepared = (connection: SqlConnection.Connection): SqlConnection.Connection => ({
   ...connection,
@@ -52,9 +52,9 @@ export const unprepared = (connection: SqlConnection.Connection): SqlConnection.
 })
 
 /**
- * Runs statements that may take minutes (a migration, `ledger verify`) without a timeout on either side. In a
- * transaction, because a pooler would hand a setting of the session to other clients. Not on a connection of the background
- * work, whose other turns would wait for it.
+ * Runs statements that may take minutes, such as a migration or `ledger verify`, without a timeout on either side. Uses
+ * a transaction, because a pooler would leak session settings to other clients. Does not use a background connection,
+ * because other background work would wait for it.
  */
 export const unlimited = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
   sql

@@ -20,7 +20,7 @@ const maxErrorCharacters = 200
 const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))
 const disabledRow = rowOf(Schema.Struct({ id: Schema.String }))
 
-/** Records the end of an attempt, unless its lease has ended and another attempt has started. */
+/** Records the result of an attempt, unless its lease has expired and another attempt has started. */
 const writeAttempt = Effect.fnUntraced(function* (
   { sql }: Deps,
   { attempts, id }: TakenDelivery,
@@ -74,7 +74,7 @@ const overdueRows = rowsOf(Schema.Struct({ id: Schema.String }))
 const overdueAccounts = ({ clock, sql }: Deps) =>
   Effect.fnUntraced(function* (limit: number) {
     const now = new Date(yield* storeTime(clock))
-    // Starts from the listeners, because most accounts with an ended period have none.
+    // Starts from accounts with endpoints, because most accounts with an ended period have none.
     const rows = yield* overdueRows(sql`
       with listening as (
         select account_id as id from webhook_endpoints
@@ -107,7 +107,7 @@ const SealedRow = Schema.Struct({
 })
 const sealedRows = rowsOf(SealedRow)
 
-/** Goes through the endpoints by id, so that unreadable ones do not block the others. */
+/** Processes endpoints in id order, so that unreadable secrets do not block the others. */
 const makeReseal = ({ keyring, sql }: Deps) => {
   const start = { after: "", unreadable: 0 }
   let pass = start
@@ -184,7 +184,7 @@ const upkeep = ({ clock, sql }: Deps) => ({
   }).pipe(Effect.orDie)
 })
 
-/** Events in Postgres or PGlite. Endpoint secrets are encrypted with AUTH_SECRET. */
+/** Events and deliveries. Endpoint secrets are encrypted with AUTH_SECRET. */
 export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventBooks, never, SqlClient.SqlClient> =>
   Layer.effect(
     EventBooks,

@@ -65,7 +65,7 @@ const addEndpoint = (deps: Deps) => {
   )
 }
 
-/** Ends pending deliveries of a disabled endpoint. They can be resent manually. */
+/** Fails pending deliveries of a disabled endpoint. They can be resent manually. */
 export const endPending = (sql: SqlClient.SqlClient, endpointId: string) => sql`
   update event_deliveries set status = 'failed', is_taken = false, error = ${stoppedError.disabled}
   where endpoint_id = ${endpointId} and status = 'pending'`
@@ -101,7 +101,7 @@ const changeEndpoint = (deps: Deps) => {
       return toEndpoint(row)
     },
     sql.withTransaction,
-    // May deadlock with the end of an attempt, which locks the delivery before the endpoint.
+    // May deadlock with the recording of an attempt, which locks the delivery before the endpoint.
     retryTransient,
     Effect.catchTag("SqlError", Effect.die)
   )
@@ -281,7 +281,7 @@ type Methods =
   | "settings"
   | "changeSettings"
 
-/** The operations for customers: endpoints, deliveries and settings. */
+/** Customer operations on endpoints, deliveries and settings. */
 export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
   const { sql } = deps
   return {
@@ -298,7 +298,7 @@ export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
     removeEndpoint: (accountId, id) =>
       findEndpoint(deps, accountId, id).pipe(
         Effect.andThen(
-          // May deadlock with the end of an attempt, as in `changeEndpoint`.
+          // May deadlock with the recording of an attempt, as in `changeEndpoint`.
           retryTransient(sql`delete from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
         ),
         Effect.asVoid,

@@ -7,7 +7,7 @@ import { dropPending } from "./EventDrops.ts"
 import { type Deps, findEndpoint } from "./EventEndpoints.ts"
 import { EndpointRow, endpointColumns, toEndpoint } from "./EventRows.ts"
 
-/** The operator's view of the queues of an account's endpoints, and the changes to them. */
+/** Operator view of the queues of an account's endpoints, and changes to them. */
 
 const pausedRow = rowOf(Schema.Struct({ webhooks_paused_at: Schema.NullOr(Schema.Date) }))
 const queueRows = rowsOf(
@@ -50,7 +50,7 @@ const pause = ({ clock, sql }: Deps) =>
   Effect.fn("EventBooks.pause")(
     function* (accountId: string, endpointId: string | undefined, isPaused: boolean) {
       const now = isPaused ? new Date(yield* storeTime(clock)) : null
-      // The first pause keeps its time, and no time ends it.
+      // Pausing again keeps the original time. A pause has no expiry.
       const changed = yield* endpointId === undefined
         ? sql`
             update accounts

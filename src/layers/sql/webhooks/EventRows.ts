@@ -27,7 +27,7 @@ export const toEndpoint = (row: typeof EndpointRow.Type): Endpoint => ({
   disabledFor: row.disabled_for ?? undefined
 })
 
-/** The columns of an event beside those of its delivery. */
+/** Columns of an event other than those of its delivery. */
 export const eventFields = {
   event_id: Schema.String,
   account_id: Schema.String,
@@ -57,7 +57,7 @@ const deliveryFields = {
 }
 export const DeliveryRow = Schema.Struct({ ...deliveryFields, ...eventFields })
 
-/** The columns of a delivery `d` and of its event `e`. */
+/** Columns of a delivery `d` and its event `e`. */
 export const deliveryColumns = `${columnsOf({ fields: deliveryFields }, "d")}, e.id as event_id, e.account_id, e.type,
   e.data, e.created_at as event_at`
 
@@ -68,7 +68,7 @@ export const toDelivery = (row: typeof DeliveryRow.Type): Delivery => ({
   attempts: row.attempts,
   createdAt: row.created_at.getTime(),
   attemptedAt: row.attempted_at?.getTime(),
-  // A first attempt is due at once, which the row has as the beginning of time.
+  // A first attempt is due immediately, which the row stores as the minimum time.
   nextAttemptAt: row.status === "pending" ? Math.max(row.due_at.getTime(), row.created_at.getTime()) : undefined,
   httpStatus: row.http_status ?? undefined,
   error: row.error ?? undefined,

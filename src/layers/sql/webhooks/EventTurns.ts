@@ -27,8 +27,8 @@ type Place = Pick<Queue, "account_id" | "queue">
 const start: Place = { account_id: "", queue: "" }
 
 /**
- * The queues after a place, by account, each with its oldest delivery. Each costs one lookup in the index
- * `event_deliveries_queue`, while `distinct` would read every waiting delivery.
+ * Queues after a position, in account order, each with its oldest delivery. Costs one lookup per queue in the index
+ * `event_deliveries_queue`, whereas `distinct` would read every pending delivery.
  */
 const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sql`
   with recursive queues as (
@@ -43,7 +43,7 @@ const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sq
     where q.n < ${most}::integer
   )`
 
-/** The time since which a queue has waited without an attempt in flight, or null. */
+/** Time since which a queue has been waiting without an attempt in flight, or null. */
 export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
   ${queuesAfter(sql, start, 2_147_483_647)}
   select min(greatest(q.due_at, q.created_at)) from queues q
@@ -55,7 +55,7 @@ export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
         and d.account_id = q.account_id and coalesce(d.endpoint_id, '') = q.queue
     )`
 
-/** The next queues from a place on, wrapping around to it. */
+/** The next queues after a position, wrapping around. */
 const queuesFrom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: Place) {
   const read = (after: Place, most: number) =>
     queueRows(sql`
@@ -69,10 +69,7 @@ const queuesFrom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place:
 
 const lockedRows = rowsOf(Schema.Struct({ account_id: Schema.String, limited: Schema.String }))
 
-/**
- * Locks accounts that no other replica is serving, until the transaction ends, so that attempts count over all
- * replicas.
- */
+/** Locks accounts that no other replica is serving until the transaction ends, so that limits apply across replicas. */
 const lockAccounts = (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) =>
   Effect.map(
     lockedRows(sql`
@@ -91,7 +88,7 @@ const DueRow = Schema.Struct({
 })
 const dueRows = rowsOf(DueRow)
 
-/** The oldest due deliveries of each queue that the operator has not paused. */
+/** The oldest due deliveries of each queue that is not paused. */
 const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndpoint: number, now: Date) =>
   dueRows(sql`
     select d.id, d.account_id, d.endpoint_id, e.failing_since is not null as is_failing,
@@ -113,7 +110,7 @@ const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndp
 
 const inFlightRows = rowsOf(Schema.Struct({ account_id: Schema.String, endpoint_id: Schema.NullOr(Schema.String) }))
 
-/** Attempts in flight on all replicas, at most as many as they have slots. */
+/** Attempts in flight on all replicas, which their slots limit. */
 const readInFlight = (sql: SqlClient.SqlClient, now: Date) =>
   inFlightRows(sql`
     select account_id, endpoint_id from event_deliveries where status = 'pending' and is_taken and due_at > ${now}`)
@@ -132,7 +129,7 @@ const TakenRow = Schema.Struct({
 })
 const takenRows = rowsOf(TakenRow)
 
-/** Filters by id alone: with another condition, the planner would scan the index of all due deliveries. */
+/** Filters by id only: with another condition, the planner would scan the index of all due deliveries. */
 const lease = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>, now: Date, until: Date) =>
   takenRows(sql`
     with locked as materialized (
@@ -167,7 +164,7 @@ interface Turn {
   readonly until: Date
 }
 
-/** Shares the slots among queues with due deliveries, and leases the chosen ones. */
+/** Distributes the slots among queues with due deliveries, and leases the selected deliveries. */
 const shareAmong = Effect.fnUntraced(function* (
   { keyring, sql }: Deps,
   queues: ReadonlyArray<Queue>,
@@ -211,7 +208,7 @@ const shareAmong = Effect.fnUntraced(function* (
   return { capped, taken: taken.toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id)) }
 })
 
-/** The turns of one replica. Each starts after the account served last, so that accounts alternate. */
+/** Delivery turns of one replica. Each turn starts after the account served last, so that accounts alternate. */
 export const make = (deps: Deps) => {
   const { clock, sql } = deps
   let place = start

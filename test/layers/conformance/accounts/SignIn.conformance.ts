@@ -120,7 +120,7 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
         assert.deepInclude(error, { _tag: "InvalidField", field })
       }
       const token = Redacted.make("unknown")
-      const reset = { token, password: Redacted.make(password) }
+      const reset = { token, password: Redacted.make(password), returnPath: "/dashboard" }
       const over = yield* Effect.flip(replica.signIn.resetPassword(browser(), reset))
       assert.deepInclude(over, { _tag: "InvalidField", field: "token" })
       const paths = { returnPath: "/", failurePath: "/oauth/error" }
@@ -164,8 +164,15 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const url = new URL(link)
       assert.deepStrictEqual([url.pathname, url.searchParams.get("callbackURL")], ["/oauth/confirm", returnPath])
       assert.strictEqual(yield* replica.waiting, 0)
-      const reset = { token: Redacted.make(token), password: Redacted.make("another horse") }
-      yield* replica.signIn.resetPassword(browser, reset)
+      const reset = { token: Redacted.make(token), password: Redacted.make("another horse"), returnPath }
+      assert.strictEqual(yield* replica.signIn.addressOfLink(reset.token), email)
+      yield* liftShortLimits
+      const entered = yield* replica.signIn.resetPassword(browser, reset)
+      assert.match(entered.location, /^\/oauth\/consent\?/)
+      assert.isTrue(
+        entered.cookies.some((cookie) => /^(?:__Secure-)?quarry\.session_token=/.test(Redacted.value(cookie)))
+      )
+      assert.isUndefined(yield* replica.signIn.addressOfLink(reset.token))
       assert.match((yield* enter("another horse")).location, /^\/oauth\/consent\?/)
       const again = yield* Effect.flip(replica.signIn.resetPassword(browser, reset))
       assert.deepInclude(again, { _tag: "InvalidField", field: "token" })

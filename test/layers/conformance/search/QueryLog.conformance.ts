@@ -105,6 +105,30 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
     })
   )
 
+  it.effect("history is filtered by kind, by request and by the least duration", () =>
+    Effect.gen(function* () {
+      const log = yield* QueryLog
+      const record = yield* makeRecord(undefined)
+      const requestId = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+      const accountId = yield* logged([
+        { durationMs: 40 },
+        { durationMs: 1_200, requestId },
+        { request: { ...record.request, target: "page" }, durationMs: 900 }
+      ])
+      const all = [...(yield* log.recent(accountId, 100))].reverse()
+      const find = (filter: Partial<HistoryFilter>) =>
+        Effect.map(
+          log.history(accountId, { filter: { ...everything, ...filter }, after: undefined, limit: 100 }),
+          ({ entries }) => entries.map(({ id }) => all.findIndex((entry) => entry.id === id)).reverse()
+        )
+      assert.deepStrictEqual(yield* find({ kind: "search" }), [0, 1])
+      assert.deepStrictEqual(yield* find({ kind: "page" }), [2])
+      assert.deepStrictEqual(yield* find({ requestId }), [1])
+      assert.deepStrictEqual(yield* find({ minDurationMs: 900 }), [1, 2])
+      assert.deepStrictEqual(yield* find({ minDurationMs: 900, kind: "search" }), [1])
+    })
+  )
+
   it.effect("history is filtered by each field, and by all of them together", () =>
     Effect.gen(function* () {
       const log = yield* QueryLog

@@ -1,5 +1,5 @@
 import fc from "fast-check"
-import { routes as offeredRoutes } from "../../../../src/layers/auth/betterAuth/Offer.ts"
+import { routes as offeredRoutes } from "../../../../src/layers/auth/betterAuth/LibraryRoutes.ts"
 import { type JsonSchema, mutated, type Schemas, valuesOf } from "./schemaValues.ts"
 
 /** Whose credentials a request carries; two of them contradict each other. */

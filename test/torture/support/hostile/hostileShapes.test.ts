@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { routes as offered } from "../../../../src/layers/auth/betterAuth/Offer.ts"
+import { routes as offered } from "../../../../src/layers/auth/betterAuth/LibraryRoutes.ts"
 import { headerBytes } from "../Promises.ts"
 import { hostileRequests } from "./hostileShapes.ts"
 import { type Document, describeRoutes, type ListedRoute, largestHeadersBytes, type Route } from "./RandomRequests.ts"

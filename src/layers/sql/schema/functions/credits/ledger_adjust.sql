@@ -1,7 +1,7 @@
--- Writes a correcting entry and changes the figure by the same credits, so that both agree as before. Positive credits
--- are in the account's favour: they add to the pack balance, or take from what is used of the present quota. The same
--- cause twice adjusts once. Nothing is clamped: credits that the account does not have make it impossible (I1). Credits of
--- holds do not count as used: they may come back.
+-- Writes a correcting entry and changes the corresponding figure by the same number of credits. Positive credits favor
+-- the account: they increase the pack balance, or reduce the used part of the current quota. A repeated cause adjusts
+-- only once. Nothing is clamped: an adjustment is `impossible` if the account lacks the credits (I1). Held credits do
+-- not count as used, because they may be released.
 --
 -- Status: adjusted, stale (see ledger_reserve), impossible. No row for an unknown account.
 create or replace function ledger_adjust(

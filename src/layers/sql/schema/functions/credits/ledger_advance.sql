@@ -1,5 +1,5 @@
--- Makes the account's change of plan that is due at a moment, and answers if there was one. The period of the new plan is
--- opened by the next ledger_open; the trial has none, so its allowance is entered here (trial_enter).
+-- Applies the account's plan change if it is due, and returns whether it did. The next ledger_open opens the new plan's
+-- period. A trial has no period, so its allowance is entered here (trial_enter).
 create or replace function ledger_advance(account text, moment timestamptz) returns boolean
 language plpgsql set lock_timeout = '2s' as $$
 declare

@@ -1,6 +1,6 @@
--- Adds credits to the pack balance by an entry, settles from them what the account owes by another (R40), and answers the
--- balance. The same cause twice adds once: the result is null then. Purchased and granted credits make an event (R53). The
--- caller holds the lock of the wallet.
+-- Adds credits to the pack balance, uses them to settle what the account owes (R40), and returns the balance. Returns
+-- null if the cause was already applied. Purchased and granted credits create an event (R53). The caller holds the lock
+-- on the wallet.
 create or replace function ledger_credit(account text, credits bigint, entry_kind text, why text, credit_cause text)
 returns bigint language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- Adds pack credits. The same cause with the same arguments again adds nothing and gets the first answer (`granted`);
--- with other arguments it is `different`. `unknown`: there is no such account.
+-- Grants pack credits. Repeating the cause with the same arguments grants nothing and returns the first result
+-- (`granted`). Other arguments return `different`. An unknown account returns `unknown`.
 create or replace function ledger_grant_once(account text, credits bigint, why text, grant_cause text)
 returns table (status text, balance bigint) language plpgsql set lock_timeout = '2s' as $$
 declare

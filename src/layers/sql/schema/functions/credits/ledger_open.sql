@@ -1,6 +1,6 @@
--- Opens the allowance of each account's next period and points the account at it. A change of plan that is due comes
--- first (ledger_advance): it makes the caller's terms old, so that the caller asks again. A period that was computed from terms
--- that have changed since, or that is already over or open, is left alone: the pointer only moves forward.
+-- Opens the allowance of each account's next period and points the account to it. First applies a plan change that is
+-- due (ledger_advance). In that case the caller's terms are outdated, and it asks again. Skips a period that is over,
+-- already open, or was computed from outdated terms, so the pointer only moves forward.
 create or replace function ledger_open(
   account_ids text[], plans text[], cycle_starts timestamptz[], starts timestamptz[], ends timestamptz[],
   moment timestamptz

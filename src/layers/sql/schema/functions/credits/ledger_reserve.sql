@@ -1,32 +1,33 @@
--- Holds credits for a batch of requests, so that a batch of any size is one round trip.
+-- Holds credits for a batch of requests, in one round trip for a batch of any size.
 --
--- Each account's requests are served in arrival order, all or nothing, quota before balance (R30). Status of each:
---   held         the hold is there; one that was there already is a retry after a lost connection and is answered again,
---                with the figures from before the hold, as a first answer has them
---   exceeded     neither quota nor balance covers it
---   stale        the allowance has ended, or a change of plan is due: the caller opens the next one (ledger_open), and
---                asks again
---   unknown      there is no such account
---   over_budget  the key's budget does not cover it (R50): `budget_credits` for each `budget_period`, `budget_spent` of
---                them. `budget_ids` has the origin of each request's key (accounts.sql)
---   answered     the same request was charged within 24 hours (R44): `answer` has what it answered
---   running      the idempotency key's first request has its hold still, or comes earlier in this batch
---   different    the idempotency key belongs to another request
+-- Each account's requests are served in arrival order, all or nothing, quota before balance (R30). Status of each
+-- request:
+--   held         the credits are held. An existing hold means this is a retry after a lost connection: it returns the
+--                figures from before the hold, as the first response did
+--   exceeded     neither quota nor balance covers the request
+--   stale        the allowance has ended, or a plan change is due: the caller calls ledger_open and retries
+--   unknown      the account does not exist
+--   over_budget  the key's budget does not cover the request (R50): `budget_spent` of `budget_credits` are spent in the
+--                `budget_period`. `budget_ids` has the origin of each request's key (accounts.sql)
+--   answered     the same request was charged within 24 hours (R44): `answer` has the stored answer
+--   running      the first request with this idempotency key still has its hold, or is earlier in this batch
+--   different    the idempotency key was used for a different request
 --
--- The last three are for requests with an idempotency key: `routes`, `keys` and `fingerprints`. A key that is free is
--- written with the hold. A key is free if nobody has used it within 24 hours, or if its hold ended without a charge.
--- Either all requests of a batch have a key, or none has. A batch without keys or budgets does not look for any.
+-- The last three apply to requests with an idempotency key: `routes`, `keys` and `fingerprints`. An unused key is
+-- stored with the hold. A key is unused if there was no request with it for 24 hours, or if its hold ended without a
+-- charge. Either all requests of a batch have a key or none has. A batch without keys or budgets skips those lookups.
 --
--- Every ledger function locks the wallets of its accounts first, in id order, then changes holds, then allowances, and
--- spending last: replicas that follow one order cannot deadlock. What it reads it reads after the lock, in a statement of
--- its own, and so with a snapshot that no other ledger operation on these accounts can outdate.
+-- Every ledger function first locks the wallets of its accounts in id order, then changes holds, then allowances, and
+-- finally spending. The common order prevents deadlocks between replicas. Data is read after the lock in a separate
+-- statement, so its snapshot includes every earlier ledger operation on these accounts.
 --
--- The statements are planned once for each connection: planning them again took more than a third of a small batch's
--- time. The one plan must be right for tables of any size, so every way to read more than the rows of the batch is off.
--- Without statistics (a new database, or PGlite, which never gathers any) the planner would choose such a way.
+-- Statements are planned once per connection: replanning took more than a third of the time of a small batch. The plan
+-- must suit tables of any size, so plan types that read more rows than the batch needs are disabled. The planner would
+-- choose them in the absence of statistics, as in a new database or PGlite, which never gathers any.
 --
--- The commit is not waited for on disk: a hold that a crash of the server forgets is one that never was. set_config
--- changes the whole transaction; a `set` clause of the function would be undone before the commit.
+-- The commit does not wait for the disk: losing a hold in a server crash has the same effect as never making it.
+-- set_config applies to the whole transaction, whereas a `set` clause of the function would be undone before the
+-- commit.
 create or replace function ledger_reserve(
   account_ids text[], hold_ids text[], amounts bigint[], moment timestamptz, lease_ms bigint, replica text default null,
   budget_ids text[] default null,
@@ -53,14 +54,14 @@ declare
   held_spendings bigint[] := '{}';
   held_requests bigint[] := '{}';
   held integer := 0;
-  -- One element for each budget of the batch.
+  -- One element per budget of the batch.
   budgets text[];
   budget_limits bigint[];
   budget_periods text[];
   budget_rooms bigint[];
   spendings bigint[];
   budget integer;
-  -- One element for each request: what its idempotency key says of it. Null where the key is free.
+  -- One element per request: the state of its idempotency key. Null if the key is unused.
   key_states text[];
   key_answers bytea[];
 begin
@@ -74,7 +75,7 @@ begin
           and s.period_start = key_budget_start(b.budget_period, moment)
       );
     if found then
-      -- Of a period that ended a day ago nothing is held any more.
+      -- A period that ended a day ago has no holds left.
       delete from key_spending s using key_bounds b
         where b.origin_id = any (budget_ids) and s.origin_id = b.origin_id and s.period = b.budget_period
           and s.period_start < key_budget_start(b.budget_period, moment - interval '1 day');
@@ -117,7 +118,7 @@ begin
   for request in
     select r.n, r.hold_id, r.amount, r.account_id, r.budget_id, r.key_state, a.plan, a.cycle_start, a.allowance_id, a.next_plan_at,
       l.period_start, l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance,
-      -- Of the used credits that are read here; a period that has ended since has those of its holds.
+      -- Held credits are part of the used credits read here, unless the hold's period has ended.
       case when h.allowance_id = a.allowance_id then h.from_quota else 0 end as own_quota
     from unnest(account_ids, hold_ids, amounts, budget_ids, key_states) with ordinality
       as r (account_id, hold_id, amount, budget_id, key_state, n)

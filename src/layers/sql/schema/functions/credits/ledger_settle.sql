@@ -1,13 +1,13 @@
--- Ends a batch of holds: charges, gives the rest back (pack credits first, R30), writes ledger entries and the query
--- log. `charged` is null where the hold had expired: nothing happened to it. A hold that an earlier call settled
--- answers that call's charge. For locks and planner settings see ledger_reserve.
+-- Ends a batch of holds: charges them, releases the rest (pack credits first, R30), and writes ledger entries and the
+-- query log. `charged` is null if the hold had expired, in which case nothing changes. A hold that an earlier call
+-- settled returns the charge of that call. For locks and planner settings see ledger_reserve.
 --
--- Of holds of requests with an idempotency key (R44), `routes` and `keys`, it keeps each answer under its key. A hold that
--- had expired keeps none, because nothing was charged. `answers` has the bytes of all answers one after the other, and
--- `answer_bytes` the length of each.
+-- For requests with an idempotency key (R44), `routes` and `keys`, stores each answer under its key, except for an
+-- expired hold, which was not charged. `answers` is the concatenation of all answers, and `answer_bytes` has the length
+-- of each.
 --
--- For `records` see queries_add. The log is written by a statement of its own: without hash joins, a join of the batch
--- with the holds taken would compare each row with each other row.
+-- For `records` see queries_add. The log is written by a separate statement: without hash joins, joining the batch with
+-- the holds would compare every pair of rows.
 create or replace function ledger_settle(
   hold_ids text[], account_ids text[], charges bigint[], records json, routes text[] default null,
   keys text[] default null, answers bytea default null, answer_bytes integer[] default null

@@ -1,10 +1,10 @@
--- Charges parts of holds, one search each, and leaves the rest held: a batch that is streamed settles each row before it
--- writes it. `charged` is null where the hold had expired or has too little left: nothing happened to it. A part that an
--- earlier call settled answers that call's charge. `ledger_settle` without charges ends the hold and gives the rest back.
+-- Charges parts of holds, one search each, and keeps the rest held. A streamed batch settles each row before writing
+-- it. `charged` is null if the hold had expired or has too few credits left, in which case nothing changes. A part that
+-- an earlier call settled returns the charge of that call. `ledger_settle` without charges ends the hold.
 --
--- A part takes from the hold's quota before its pack credits. So the parts of a hold take together what one settlement of
--- all of them would take (R30). What is used of the allowance does not change, because the hold counts there already.
--- For locks and planner settings see ledger_reserve, for `records` queries_add.
+-- A part uses the hold's quota before its pack credits, so all parts together use what a single settlement would (R30).
+-- The used credits of the allowance do not change, because they include the hold. For locks and planner settings see
+-- ledger_reserve, for `records` queries_add.
 create or replace function ledger_settle_part(
   hold_ids text[], part_ids text[], account_ids text[], charges bigint[], records json
 )

@@ -1,12 +1,12 @@
--- Gives back the credits of expired holds, of at most so many accounts, and answers how many holds there were. An
--- account whose wallet is locked is busy and waits for the next sweep, or another replica sweeps it: no sweep waits,
--- and no hold is given back twice.
+-- Releases the expired holds of at most `most_accounts` accounts and returns their number. Skips accounts whose wallet
+-- is locked: they are busy and are swept next time, or another replica is sweeping them. So sweeps never wait, and no
+-- hold is released twice.
 --
--- The holds of a replica that is gone expire at once. They are marked without the locks of their wallets, so that a
--- marking must not wait for a row: whoever has it locked might wait for this one.
+-- Holds of a dead replica expire immediately. Marking them does not take wallet locks, so it skips locked rows: the
+-- transaction that holds such a row might be waiting for this one.
 --
--- The moment is a variable because no index can be used for a comparison with clock_timestamp(), which may change from
--- row to row: every sweep would read all holds left since the last vacuum.
+-- The time is a variable, because clock_timestamp() is volatile and so cannot be compared using an index. Every sweep
+-- would read all holds left since the last vacuum.
 create or replace function ledger_sweep(most_accounts integer) returns bigint
 language plpgsql set lock_timeout = '2s' set enable_seqscan = off as $$
 declare

@@ -1,5 +1,5 @@
--- Takes credits from the pack balance as far as they are there, and notes the rest as owed (R40): the balance is never
--- below 0. The caller holds the lock of the wallet, and gives each cause once.
+-- Deducts credits from the pack balance, down to 0, and records the rest as owed (R40). The caller holds the lock on
+-- the wallet and passes each cause only once.
 create or replace function ledger_take_back(account text, credits bigint, why text, refund_cause text)
 returns void language plpgsql as $$
 declare

@@ -1,9 +1,9 @@
--- Returns the trial's allowance for an account, and makes it if there is none (R32). A mailbox has one grant. While another
--- live account has it, this account gets an allowance of its own with the quota `own`, because the ledger locks accounts:
--- two that share an allowance could both spend its last credit. `granted` is the quota of a new grant; with `is_reset` an
--- existing one gets it too, but never less than what is used.
+-- Returns the trial's allowance for an account, creating it if necessary (R32). A mailbox has one grant. While another
+-- active account uses it, this account gets a separate allowance with the quota `own`. They cannot share one, because
+-- the ledger locks per account and both could spend its last credit. `granted` is the quota of a new grant. With
+-- `is_reset` an existing grant gets it too, but never less than its used credits.
 --
--- The lock on the mailbox serializes its accounts until they commit. Callers hold the account's wallet already.
+-- Serializes accounts with the same mailbox until they commit. Callers already hold the lock on the account's wallet.
 create or replace function trial_enter(account text, address text, granted bigint, is_reset boolean, own bigint)
 returns bigint language plpgsql as $$
 declare

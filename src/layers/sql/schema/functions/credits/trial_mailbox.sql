@@ -1,5 +1,5 @@
--- The mailbox behind an address, to which one trial is granted (R32): without the +tag, and without dots where the provider
--- ignores them. mailboxOf in domain/accounts/emailAddress.ts computes the same.
+-- The mailbox of an address, which gets one trial (R32): without the +tag, and without dots if the provider ignores
+-- them. Must match mailboxOf in domain/accounts/emailAddress.ts.
 create or replace function trial_mailbox(address text) returns text language plpgsql immutable as $$
 declare
   split integer := length(address) - strpos(reverse(address), '@');

@@ -1,5 +1,5 @@
--- Empties the partition that the next day will use: its keys are more than a day old. It waits less for a lock than other
--- statements: reservations with a key wait behind it meanwhile.
+-- Truncates the partition that the next day will use, whose keys are more than a day old. Has a short lock timeout,
+-- because reservations with a key queue behind its lock request.
 create or replace function idempotency_clear(moment timestamptz) returns void
 language plpgsql set lock_timeout = '500ms' as $$
 declare

@@ -1,7 +1,6 @@
--- Writes the log entries of the holds, or parts of holds, that a settlement has charged or ended. `records` has the columns
--- of a log entry (`LogRow.ts`) and `n`, the position of its hold among `hold_ids`. Entries of holds that had expired are
--- left out: nothing was charged for them, and their callers got an error. For planner settings see ledger_reserve: those of
--- the calling function are in force here.
+-- Writes log entries for holds, or parts of holds, that a settlement has charged or ended. `records` has the columns of
+-- a log entry (`LogRow.ts`) and `n`, the position of its hold in `hold_ids`. Skips entries of expired holds, which were
+-- not charged and whose callers got an error. Runs with the planner settings of its caller (see ledger_reserve).
 create or replace function queries_add(hold_ids text[], ended boolean[], records json) returns void
 language plpgsql as $$
 begin

@@ -1,9 +1,8 @@
--- Drops the oldest month of the log that is past the stored retention, with its counts by hour, and records that in the audit.
--- Returns the partition's name; null where no month is due, or no retention is stored yet.
--- Whole months: a month whose first days are past retention stays until its last day is. Entries outside of the months
--- go with the last one that is due.
+-- Drops the oldest month of the log if all of it is past the stored retention, with its hourly counts, and records that
+-- in the audit log. Returns the partition's name, or null if no month is due or no retention is stored. Entries outside
+-- all monthly partitions are deleted with the last month that is due.
 --
--- It waits less for a lock than other statements: everything that writes to the log waits behind it meanwhile.
+-- Has a short lock timeout, because all writes to the log queue behind its lock request.
 create or replace function queries_drop_month() returns text
 language plpgsql set lock_timeout = '500ms' as $$
 declare
@@ -30,7 +29,7 @@ begin
     return null;
   end if;
   bytes := pg_total_relation_size(('queries_' || month)::regclass);
-  -- In the order in which usage reads them: the other way round each would wait for the other.
+  -- In the order in which usage reads them, to avoid deadlocks.
   execute format('drop table if exists %I', 'usage_hours_' || month);
   execute format('drop table %I', 'queries_' || month);
   delete from usage_hours_default

@@ -1,7 +1,7 @@
--- Makes the partitions of the month of `moment` and of those after it that are missing, `months` in all: of the log, and of
--- its counts by hour.
+-- Creates missing partitions of the log and of its hourly counts for `months` months, starting with the month of
+-- `moment`.
 --
--- It waits less for a lock than other statements: everything that writes to the log waits behind it meanwhile.
+-- Has a short lock timeout, because all writes to the log queue behind its lock request.
 create or replace function queries_make_partitions(moment timestamptz, months integer) returns void
 language plpgsql set lock_timeout = '500ms' as $$
 declare
@@ -24,7 +24,7 @@ begin
         missing.name, missing.parent, missing.first, missing.next
       );
     exception when check_violation then
-      -- The default partition holds rows of this month already, and goes on holding it.
+      -- The default partition already has rows of this month, and keeps them.
       null;
     end;
   end loop;

@@ -1,4 +1,4 @@
--- Writes an event with its deliveries, once for each cause. An account that nobody listens for gets no row.
+-- Writes an event with its deliveries, once per cause. Does nothing if the account has no subscription to the type.
 create or replace function event_add(account text, event_type text, event_cause text, content jsonb) returns void
 language plpgsql as $$
 declare
@@ -10,7 +10,7 @@ begin
     select e.id from webhook_endpoints e
     where e.account_id = account and e.disabled_at is null and (e.types = '{}' or event_type = any (e.types))
   );
-  -- Null stands for the email. Without a row of settings the account gets every type but the monthly reset.
+  -- Null represents email. Without settings, an account gets every type by email except the monthly reset.
   if exists (
     select from accounts a left join event_settings s on s.account_id = a.id
     where a.id = account and a.deleted_at is null and a.email <> ''
@@ -26,7 +26,7 @@ begin
   if not found then
     return;
   end if;
-  -- A receiver that lets its queue fill up must not fill the table.
+  -- A receiver with a full queue gets no more deliveries, so that it cannot fill the table.
   with queues as materialized (
     select t.endpoint_id, event_queue_is_full(account, t.endpoint_id) as is_full from unnest(receivers) as t (endpoint_id)
   ), added as (

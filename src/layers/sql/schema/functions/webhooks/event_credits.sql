@@ -1,4 +1,4 @@
--- What events of credits say of an account: its plan, an allowance and the pack balance.
+-- The data of events about credits: the plan, the allowance and the pack balance.
 create or replace function event_credits(plan text, allowance allowances, balance bigint) returns jsonb
 language sql stable as $$
   select jsonb_build_object('plan', plan, 'quota', allowance.quota, 'used', allowance.used,

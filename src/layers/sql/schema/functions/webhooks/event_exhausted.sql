@@ -1,4 +1,4 @@
--- The event that neither quota nor pack credits are left: once for a quota of a period and the credits granted so far.
+-- Writes the event for an exhausted quota and pack balance, once per quota of a period and per grant.
 create or replace function event_exhausted(account text, plan text, fillings bigint, allowance allowances) returns void
 language plpgsql as $$
 begin

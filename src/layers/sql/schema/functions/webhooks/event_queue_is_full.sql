@@ -1,5 +1,5 @@
--- True where 10,000 deliveries wait for an endpoint, or for the account's address where the endpoint is null. The same
--- number is `maxQueued` in services/webhooks/EventBooks.ts.
+-- True if 10,000 deliveries are pending for an endpoint, or for the account's email if the endpoint is null. Must match
+-- `maxQueued` in services/webhooks/EventBooks.ts.
 create or replace function event_queue_is_full(account text, endpoint text) returns boolean language sql stable as $$
   select exists (
     select from event_deliveries d

@@ -1,4 +1,3 @@
--- The event of a change of plan.
 create or replace function events_of_plan() returns trigger language plpgsql as $$
 begin
   perform event_add(new.id, 'plan.changed', 'plan.changed:' || gen_random_uuid(),
@@ -6,7 +5,7 @@ begin
   return null;
 end $$;
 
--- The event of a period that follows one that is over. A period that a change of plan begins is no reset.
+-- Writes an event when a period follows an ended period. A period started by a plan change is not a reset.
 create or replace function events_of_period() returns trigger language plpgsql as $$
 declare
   period record;
@@ -22,7 +21,7 @@ begin
   return null;
 end $$;
 
--- The event of a renewal that was not paid, once for each such renewal.
+-- Writes an event for each unpaid renewal, once.
 create or replace function events_of_subscription() returns trigger language plpgsql as $$
 begin
   perform event_add(new.account_id, 'payment.past_due',

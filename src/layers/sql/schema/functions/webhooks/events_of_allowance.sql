@@ -1,6 +1,6 @@
--- Compares what was used of an allowance with the account's thresholds, and notes where to look next. It runs at a
--- threshold, at the first search of a period, and when the quota changes. Credits of searches in flight count as used, as
--- they do wherever the account reads its quota. The caller has the lock of the wallet.
+-- Compares an allowance's used credits with the account's thresholds, and stores the next threshold to check. Runs at a
+-- threshold, at the first search of a period, and when the quota changes. Held credits count as used, as everywhere
+-- that the account sees its quota. The caller holds the lock on the wallet.
 create or replace function events_of_allowance() returns trigger language plpgsql as $$
 declare
   holder record;

@@ -1,9 +1,9 @@
--- What events say of a key.
+-- The data of events about a key.
 create or replace function event_key(key api_keys) returns jsonb language sql stable as $$
   select jsonb_build_object('key_id', key.id, 'name', key.label, 'type', key.mode, 'hint', key.hint)
 $$;
 
--- The event of a key that was made, or that a rotation made in the place of another.
+-- Writes an event for a created key, or for a key that a rotation created.
 create or replace function events_of_new_key() returns trigger language plpgsql as $$
 begin
   if new.origin_id is null then
@@ -19,8 +19,8 @@ begin
   return null;
 end $$;
 
--- The event of a key that was revoked. It is judged at the end of the transaction, because a rotation revokes too: there
--- another key of the same origin is active by then.
+-- Writes an event for a revoked key. Runs at the end of the transaction, when a rotation has already created the new
+-- key of the same origin, and so is not reported as a revocation.
 create or replace function events_of_revoked_key() returns trigger language plpgsql as $$
 begin
   if not exists (
@@ -32,7 +32,7 @@ begin
   return null;
 end $$;
 
--- Writes the events of keys that expire between two moments, once for each expiry, and answers how many keys it looked at.
+-- Writes events for keys that expire between two times, once per expiry. Returns the number of keys examined.
 create or replace function events_of_expiring_keys(moment timestamptz, horizon timestamptz, most integer) returns integer
 language plpgsql as $$
 declare

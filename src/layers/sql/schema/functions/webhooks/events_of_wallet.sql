@@ -1,5 +1,5 @@
--- The events of a pack balance that falls: under the account's threshold once between two grants, and to 0 where the quota
--- is used up too.
+-- Writes events when the pack balance falls below the account's threshold, once between two grants, and when it reaches
+-- 0 with an exhausted quota.
 create or replace function events_of_wallet() returns trigger language plpgsql as $$
 declare
   holder record;

@@ -10,8 +10,8 @@ import { StoreClock } from "../../services/StoreClock.ts"
 const unavailable = Effect.fail(new BillingUnavailable({ message: "Nothing can be bought on this deployment." }))
 
 /**
- * Billing of a deployment without a payment provider: nothing can be bought, and what accounts have stays (R42). A provider
- * that was turned off leaves subscriptions, packs and debts in the books, which are shown as they are.
+ * Billing without a payment provider: nothing can be bought, and accounts keep what they have (R42). After a provider
+ * has been turned off, its subscriptions, packs and debts are still shown.
  */
 export const layer = Layer.effect(
   Billing,

@@ -14,7 +14,7 @@ import { deadlineIn } from "./Deadlines.ts"
 import { ResultCache } from "./ResultCache.ts"
 
 /** The result of a dispatched search, which is charged even if it failed. */
-export interface Dispatch {
+export interface DispatchedSearch {
   readonly answer: Result.Result<Answer, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
   readonly refusals: ReadonlyArray<LoggedRefusal>
@@ -28,7 +28,7 @@ export const makeDispatch = Effect.gen(function* () {
   const budgetMs = Duration.toMillis(providerTimeout)
   const error = providerTimedOut(providerTimeout)
 
-  return (request: SearchRequest, attempts = new Attempts()): Effect.Effect<Dispatch> =>
+  return (request: SearchRequest, attempts = new Attempts()): Effect.Effect<DispatchedSearch> =>
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const deadline = deadlineIn(clock, budgetMs)
@@ -63,7 +63,7 @@ export const toLogEntry = (
   principal: Principal,
   request: SearchRequest,
   place: LogPlace,
-  { answer, durationMs, refusals }: Dispatch
+  { answer, durationMs, refusals }: DispatchedSearch
 ): LogEntry => ({
   ...place,
   ...callerOf(principal),

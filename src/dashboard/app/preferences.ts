@@ -1,0 +1,72 @@
+import { signal } from "@preact/signals"
+
+/** Choices of the reader that this browser keeps. */
+
+const prefix = "quarry."
+
+/** Private windows and full disks may deny storage. The choice then lasts until the page closes. */
+const read = (name: string): string | null => {
+  try {
+    return localStorage.getItem(prefix + name)
+  } catch {
+    return null
+  }
+}
+
+const write = (name: string, value: string): void => {
+  try {
+    localStorage.setItem(prefix + name, value)
+  } catch {
+    // The choice lasts until the page closes.
+  }
+}
+
+const themes = ["system", "light", "dark"] as const
+export type Theme = (typeof themes)[number]
+
+const themeOf = (text: string | null): Theme => themes.find((name) => name === text) ?? "system"
+
+export const theme = signal<Theme>(themeOf(read("theme")))
+
+/** Times of the log, in the time zone of the browser or in UTC. Usage is always counted in UTC. */
+export type Zone = "local" | "utc"
+
+export const zone = signal<Zone>(read("zone") === "utc" ? "utc" : "local")
+
+export const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const paint = (): void => {
+  if (theme.value === "system") delete document.documentElement.dataset.theme
+  else document.documentElement.dataset.theme = theme.value
+}
+
+export const setTheme = (next: string): void => {
+  theme.value = themeOf(next)
+  write("theme", theme.value)
+  paint()
+}
+
+export const setZone = (next: string): void => {
+  zone.value = next === "utc" ? "utc" : "local"
+  write("zone", zone.value)
+}
+
+export const startPreferences = (): void => {
+  paint()
+  // Other tabs follow.
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key === `${prefix}theme`) {
+      theme.value = themeOf(newValue)
+      paint()
+    }
+    if (key === `${prefix}zone`) zone.value = newValue === "utc" ? "utc" : "local"
+  })
+}
+
+/** True once the first steps are done or the reader has hidden them. */
+export const areStepsHidden = signal(read("steps") === "hidden")
+
+export const hideSteps = (): void => {
+  areStepsHidden.value = true
+  write("steps", "hidden")
+}

@@ -1,0 +1,50 @@
+import { call } from "../api/client.ts"
+import { isExpired, me, resumeEverywhere, signInAddress } from "../app/session.ts"
+import { fieldsOf, useForm } from "../app/useForm.ts"
+import { Button } from "./ui/Button.tsx"
+import { Dialog } from "./ui/Dialog.tsx"
+import { Field } from "./ui/Field.tsx"
+import { Notice } from "./ui/Notice.tsx"
+
+const Form = ({ email }: { readonly email: string }) => {
+  const { busy, error, run } = useForm()
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const { password = "" } = fieldsOf(event.currentTarget)
+    run(
+      () => call("POST /api/auth/sign-in/email", { body: { email, password } }),
+      () => void resumeEverywhere()
+    )
+  }
+  return (
+    <form onSubmit={submit}>
+      <p>
+        Sign in again as <strong>{email}</strong>. Nothing that you typed on this page is lost.
+      </p>
+      {error && <Notice text={error.code === "unauthorized" ? "Incorrect password." : error.message} />}
+      <input type="hidden" name="username" autocomplete="username" value={email} />
+      <Field
+        label="Password"
+        name="password"
+        type="password"
+        input={{ autocomplete: "current-password", required: true, maxLength: 128, autofocus: true }}
+      />
+      <div class="actions">
+        <a class="button" href={signInAddress()}>
+          Sign in another way
+        </a>
+        <Button kind="primary" type="submit" busy={busy}>
+          Continue
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** Asks for the password over the page when its session has ended, so that a draft is not lost. */
+export const SessionDialog = () =>
+  isExpired.value && me.value !== undefined ? (
+    <Dialog title="Your session has ended" isSticky onClose={() => undefined}>
+      <Form email={me.value.email} />
+    </Dialog>
+  ) : null

@@ -1,0 +1,77 @@
+import { useEffect, useRef, useState } from "preact/hooks"
+import { navigate } from "../app/router.ts"
+import { Palette } from "./Palette.tsx"
+import { pageLinks } from "./pages.ts"
+import { Dialog } from "./ui/Dialog.tsx"
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+export const paletteKeys = isMac ? "⌘ K" : "Ctrl K"
+
+const Help = ({ onClose }: { readonly onClose: () => void }) => (
+  <Dialog title="Keyboard shortcuts" onClose={onClose}>
+    <dl class="shortcuts">
+      <div>
+        <dt>Go to a page, key, or id</dt>
+        <dd>
+          <kbd>{paletteKeys}</kbd>
+        </dd>
+      </div>
+      {pageLinks.map(({ key, text }) => (
+        <div key={key}>
+          <dt>{text}</dt>
+          <dd>
+            <kbd>g</kbd> <kbd>{key}</kbd>
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>Show this list</dt>
+        <dd>
+          <kbd>?</kbd>
+        </dd>
+      </div>
+    </dl>
+  </Dialog>
+)
+
+const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof Element && target.matches("input, select, textarea, [contenteditable]")
+
+/** A page's key is expected for so long after `g`. */
+const chordMs = 1_500
+
+export type Shown = "palette" | "help" | undefined
+
+const listen = (onShow: (shown: Shown) => void, prefix: { current: number }) => (event: KeyboardEvent) => {
+  const hasDialog = document.querySelector("dialog[open]") !== null
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+    event.preventDefault()
+    if (!hasDialog) onShow("palette")
+    return
+  }
+  if (hasDialog || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.key === "?") return onShow("help")
+  const page = pageLinks.find(({ key }) => key === event.key)
+  if (page !== undefined && performance.now() - prefix.current < chordMs) {
+    event.preventDefault()
+    navigate(page.path)
+  }
+  prefix.current = event.key === "g" ? performance.now() : Number.NEGATIVE_INFINITY
+}
+
+/** Ctrl-K, `?`, and `g` with the letter of a page. */
+export const useShortcuts = () => {
+  const [shown, setShown] = useState<Shown>()
+  const prefix = useRef(Number.NEGATIVE_INFINITY)
+  useEffect(() => {
+    const onKeyDown = listen(setShown, prefix)
+    document.addEventListener("keydown", onKeyDown)
+    return () => document.removeEventListener("keydown", onKeyDown)
+  }, [])
+  const close = (): void => setShown(undefined)
+  return {
+    show: setShown,
+    dialog: shown === "palette" ? <Palette onClose={close} /> : shown === "help" ? <Help onClose={close} /> : null
+  }
+}

@@ -1,0 +1,172 @@
+import { useEffect, useState } from "preact/hooks"
+import { areStepsHidden, hideSteps } from "../../app/preferences.ts"
+import { lastOf, useRoute } from "../../app/resource.ts"
+import { home } from "../../app/router.ts"
+import { type Draft, readDraft } from "../../search/draft.ts"
+import { type Language, snippetsOf } from "../../search/snippets.ts"
+import { Button } from "../ui/Button.tsx"
+import { Choice } from "../ui/Choice.tsx"
+import { CodeBlock } from "../ui/CodeBlock.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Skeleton } from "../ui/States.tsx"
+
+const languages = [
+  { value: "curl", text: "curl" },
+  { value: "typescript", text: "TypeScript" },
+  { value: "python", text: "Python" }
+]
+
+const empty = readDraft(new URLSearchParams())
+const searchDraft: Draft = { ...empty, query: "http caching" }
+const pageDraft: Draft = { ...empty, mode: "page", urls: "https://example.com/" }
+
+const programs = (origin: string): Readonly<Record<string, { readonly text: string; readonly code: string }>> => ({
+  claude: { text: "Claude Code", code: `claude mcp add --transport http quarry ${origin}/mcp` },
+  codex: { text: "Codex", code: `codex mcp add quarry --url ${origin}/mcp\ncodex mcp login quarry` },
+  gemini: { text: "Gemini CLI", code: `gemini mcp add --transport http quarry ${origin}/mcp` },
+  cursor: {
+    text: "Cursor",
+    code: `// ~/.cursor/mcp.json\n${JSON.stringify({ mcpServers: { quarry: { url: `${origin}/mcp` } } }, null, 2)}`
+  },
+  vscode: {
+    text: "VS Code",
+    code: `// .vscode/mcp.json\n${JSON.stringify({ servers: { quarry: { type: "http", url: `${origin}/mcp` } } }, null, 2)}`
+  }
+})
+
+const Code = ({ draft }: { readonly draft: Draft }) => {
+  const [language, setLanguage] = useState<Language>("curl")
+  return (
+    <>
+      <Choice
+        legend="Language"
+        value={language}
+        options={languages}
+        onChange={(value) => setLanguage(value === "typescript" || value === "python" ? value : "curl")}
+      />
+      {snippetsOf(draft, language, location.origin).map(({ text, title }) => (
+        <CodeBlock key={title} isCode title={title} what="the code" text={text} />
+      ))}
+    </>
+  )
+}
+
+const Agent = () => {
+  const [program, setProgram] = useState("claude")
+  const known = programs(location.origin)
+  return (
+    <>
+      <Choice
+        legend="Program"
+        value={program}
+        options={Object.entries(known).map(([value, { text }]) => ({ value, text }))}
+        onChange={setProgram}
+      />
+      <CodeBlock isCode title={known[program]?.text ?? ""} what="the code" text={known[program]?.code ?? ""} />
+      <p>The program opens a page of this server, on which you allow it to search for you.</p>
+    </>
+  )
+}
+
+interface StepProps {
+  readonly title: string
+  readonly isDone: boolean
+  /** The step that the reader is at is open. */
+  readonly isNext: boolean
+  readonly children: preact.ComponentChildren
+}
+
+const Step = ({ children, isDone, isNext, title }: StepProps) => (
+  <li class={isDone ? "step done" : "step"}>
+    <details open={isNext}>
+      <summary>
+        <h3>{title}</h3>
+        {isDone && (
+          <span class="tick">
+            <Icon name="tick" />
+            Done
+          </span>
+        )}
+      </summary>
+      <div class="stack">{children}</div>
+    </details>
+  </li>
+)
+
+const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
+  const next = done.indexOf(false)
+  const step = (index: number) => ({ isDone: done[index] === true, isNext: index === next })
+  return (
+    <ol class="steps">
+      <Step title="Create an API key" {...step(0)}>
+        <p>
+          Programs send a key with each request. <a href={`${home}/keys?create=app`}>Create a key</a> and put it into
+          your environment as <code>QUARRY_API_KEY</code>.
+        </p>
+      </Step>
+      <Step title="Run your first search" {...step(1)}>
+        <p>
+          <a href={`${home}/playground?query=http+caching`}>Search in the playground</a>, which needs no key, or run
+          this:
+        </p>
+        <Code draft={searchDraft} />
+      </Step>
+      <Step title="Read your first page" {...step(2)}>
+        <p>
+          <a href={`${home}/playground?mode=page&urls=https%3A%2F%2Fexample.com%2F`}>Read a page in the playground</a>,
+          or run this:
+        </p>
+        <Code draft={pageDraft} />
+      </Step>
+      <Step title="Connect an agent" {...step(3)}>
+        <Agent />
+      </Step>
+    </ol>
+  )
+}
+
+/** As high as the steps of a new account, so that nothing moves when they come. */
+export const FirstStepsSkeleton = () => (
+  <section class="card wide">
+    <header>
+      <h2>First steps</h2>
+    </header>
+    <Skeleton height={212} />
+  </section>
+)
+
+export interface FirstStepsProps {
+  readonly hasKey: boolean
+  readonly hasSearch: boolean
+}
+
+/** What a new account does first, until each step has left its trace in the account's data. */
+export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
+  const pages = lastOf(useRoute("GET /v1/query/history", { query: { target: "page", limit: 1 } }).state.value)
+  const agents = lastOf(useRoute("GET /v1/query/history", { query: { source: "mcp", limit: 1 } }).state.value)
+  const apps = lastOf(useRoute("GET /v1/apps", {}).state.value)
+  const isKnown = pages !== undefined && agents !== undefined && apps !== undefined
+  const done = [
+    hasKey,
+    hasSearch,
+    (pages?.queries.length ?? 0) > 0,
+    (agents?.queries.length ?? 0) > 0 || (apps?.apps.length ?? 0) > 0
+  ]
+  const isDone = isKnown && done.every(Boolean)
+  useEffect(() => {
+    if (isDone) hideSteps()
+  }, [isDone])
+  if (areStepsHidden.value) return null
+  if (!isKnown) return <FirstStepsSkeleton />
+  return (
+    <section class="card wide">
+      <header>
+        <h2>First steps</h2>
+        <Button small kind="quiet" onClick={hideSteps}>
+          Hide
+        </Button>
+      </header>
+      <Bodies done={done} />
+    </section>
+  )
+}

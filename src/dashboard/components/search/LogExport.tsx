@@ -1,0 +1,53 @@
+import { useState } from "preact/hooks"
+import { call } from "../../api/client.ts"
+import type { Answer, LoggedSearch } from "../../api/routes.ts"
+import { csvOf } from "../../credits/csv.ts"
+import { formatNumber } from "../../format.ts"
+import { logCsv } from "../../search/logView.ts"
+import { Button } from "../ui/Button.tsx"
+import { saveFile } from "../ui/DownloadButton.tsx"
+import { announce } from "../ui/Toast.tsx"
+
+const pageEntries = 100
+/** Each page is a request, and requests are limited per minute. */
+const maxPages = 20
+
+/** Downloads the entries that match the filters, newest first. */
+export const LogExport = ({
+  keys,
+  parameters
+}: {
+  readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
+  readonly parameters: Readonly<Record<string, string>>
+}) => {
+  const [count, setCount] = useState<number>()
+  const run = async (): Promise<void> => {
+    const entries: Array<LoggedSearch> = []
+    let cursor: string | undefined
+    setCount(0)
+    for (let page = 0; page < maxPages; page++) {
+      const result = await call("GET /v1/query/history", { query: { ...parameters, cursor, limit: pageEntries } })
+      if (!result.ok) {
+        setCount(undefined)
+        return announce(`The log could not be exported. ${result.error.message}`)
+      }
+      entries.push(...result.value.queries)
+      setCount(entries.length)
+      cursor = result.value.next_cursor ?? undefined
+      if (cursor === undefined) break
+    }
+    setCount(undefined)
+    const nameOf = (id: string): string => keys.find((key) => key.id === id)?.name ?? ""
+    saveFile({ text: csvOf(logCsv(entries, nameOf)), type: "text/csv", fileName: "quarry-log.csv" })
+    announce(
+      cursor === undefined
+        ? `Exported ${formatNumber(entries.length)} entries.`
+        : `Exported the newest ${formatNumber(entries.length)} entries. Choose a shorter range, or export your whole account on the Account page.`
+    )
+  }
+  return (
+    <Button busy={count !== undefined} onClick={() => void run()}>
+      {count === undefined ? "Export CSV" : `Exporting ${formatNumber(count)}`}
+    </Button>
+  )
+}

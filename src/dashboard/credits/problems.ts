@@ -1,0 +1,70 @@
+import type { Answer } from "../api/routes.ts"
+import { failures } from "./figures.ts"
+
+/** What the account's owner should act on now. Arithmetic alone, without the browser. */
+
+export type Problem =
+  | { readonly _tag: "exhausted"; readonly resetsAt: string | null }
+  | { readonly _tag: "low"; readonly left: number; readonly share: number }
+  | { readonly _tag: "failures"; readonly failed: number; readonly searches: number }
+  | { readonly _tag: "webhook"; readonly id: string; readonly url: string; readonly isDisabled: boolean }
+  | { readonly _tag: "expiring"; readonly id: string; readonly name: string; readonly at: string }
+  | { readonly _tag: "pastDue" }
+  | { readonly _tag: "pending"; readonly at: string | null }
+  | { readonly _tag: "ending"; readonly at: string }
+
+export interface Facts {
+  readonly usage: Answer<"GET /v1/usage"> | undefined
+  readonly today: Answer<"GET /v1/usage"> | undefined
+  readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
+  readonly webhooks: Answer<"GET /v1/webhooks">["webhooks"]
+  readonly billing: Answer<"GET /v1/billing"> | undefined
+}
+
+const lowShare = 0.1
+const failingShare = 0.05
+/** One failure of a few searches is not a trend. */
+const minSearches = 20
+const expiringMs = 7 * 86_400_000
+
+const ofCredits = ({ usage }: Facts): ReadonlyArray<Problem> => {
+  if (usage === undefined || usage.quota === null || usage.remaining === null) return []
+  const left = usage.remaining + usage.balance
+  if (left <= 0) return [{ _tag: "exhausted", resetsAt: usage.resets_at }]
+  const share = left / Math.max(1, usage.quota)
+  return share < lowShare ? [{ _tag: "low", left, share }] : []
+}
+
+const ofSearches = ({ today }: Facts): ReadonlyArray<Problem> => {
+  if (today === undefined || today.totals.searches < minSearches) return []
+  const failed = failures(today.totals)
+  return failed / today.totals.searches > failingShare
+    ? [{ _tag: "failures", failed, searches: today.totals.searches }]
+    : []
+}
+
+const ofBilling = ({ billing }: Facts): ReadonlyArray<Problem> => {
+  const subscription = billing?.subscription
+  if (subscription === null || subscription === undefined) return []
+  if (subscription.status === "past_due") return [{ _tag: "pastDue" }]
+  if (subscription.cancel_at_period_end) return [{ _tag: "ending", at: subscription.current_period_end }]
+  return subscription.pending_plan === null ? [] : [{ _tag: "pending", at: subscription.pending_at }]
+}
+
+/** The most urgent first. */
+export const problemsOf = (facts: Facts, now: number): ReadonlyArray<Problem> => [
+  ...ofCredits(facts),
+  ...ofBilling(facts).filter(({ _tag }) => _tag === "pastDue"),
+  ...ofSearches(facts),
+  ...facts.webhooks.flatMap(
+    ({ disabled_reason: reason, failing_since: since, id, url }): ReadonlyArray<Problem> =>
+      reason === "failing" || reason === "gone" || (reason === null && since !== null)
+        ? [{ _tag: "webhook", id, url, isDisabled: reason !== null }]
+        : []
+  ),
+  ...facts.keys.flatMap(({ expires_at: at, id, name, revoked_at: revoked }): ReadonlyArray<Problem> => {
+    const left = at === null ? Number.POSITIVE_INFINITY : Date.parse(at) - now
+    return at !== null && revoked === null && left > 0 && left < expiringMs ? [{ _tag: "expiring", id, name, at }] : []
+  }),
+  ...ofBilling(facts).filter(({ _tag }) => _tag !== "pastDue")
+]

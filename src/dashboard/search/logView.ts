@@ -1,0 +1,101 @@
+import type { LoggedSearch } from "../api/routes.ts"
+import type { Cell } from "../credits/csv.ts"
+
+/** The log's filters, as the address of the page and as parameters of the API. */
+
+export const filterNames = [
+  "text",
+  "target",
+  "status",
+  "key",
+  "kind",
+  "min_ms",
+  "batch",
+  "request",
+  "source",
+  "from",
+  "to"
+] as const
+
+export const ranges = [
+  { value: "1h", text: "1 hour", ms: 3_600_000 },
+  { value: "24h", text: "24 hours", ms: 86_400_000 },
+  { value: "7d", text: "7 days", ms: 604_800_000 }
+] as const
+
+/** The range of an address: one that ends now, the reader's own, or the whole log. */
+export const rangeIn = (query: URLSearchParams): string => {
+  const range = query.get("range")
+  if (ranges.some(({ value }) => value === range)) return range ?? ""
+  return query.has("from") || query.has("to") || range === "own" ? "own" : "all"
+}
+
+/** The parameters of `GET /v1/query/history`. A range that ends now begins at a full second before `now`. */
+export const historyQuery = (query: URLSearchParams, now: number): Readonly<Record<string, string>> => {
+  const given = [...filterNames, "cursor"].flatMap((name): Array<[string, string]> => {
+    const value = query.get(name) ?? ""
+    return value === "" ? [] : [[name, value]]
+  })
+  const range = ranges.find(({ value }) => value === query.get("range"))
+  return {
+    ...Object.fromEntries(given),
+    ...(range && { from: new Date(Math.floor((now - range.ms) / 1_000) * 1_000).toISOString() })
+  }
+}
+
+export const isFiltered = (query: URLSearchParams): boolean =>
+  rangeIn(query) !== "all" || filterNames.some((name) => (query.get(name) ?? "") !== "")
+
+export const logCsv = (
+  entries: ReadonlyArray<LoggedSearch>,
+  nameOf: (keyId: string) => string
+): ReadonlyArray<ReadonlyArray<Cell>> => [
+  [
+    "created_at",
+    "id",
+    "kind",
+    "target",
+    "query",
+    "status",
+    "cached",
+    "credits",
+    "result_count",
+    "duration_ms",
+    "key",
+    "key_id",
+    "source",
+    "geo",
+    "locale",
+    "page",
+    "num",
+    "safe",
+    "batch_id",
+    "row",
+    "request_id",
+    "reason"
+  ],
+  ...entries.map((entry) => [
+    entry.created_at,
+    entry.id,
+    entry.kind,
+    entry.target,
+    entry.query,
+    entry.status,
+    String(entry.cached),
+    entry.credits,
+    entry.result_count,
+    entry.duration_ms,
+    entry.key_id === null ? "" : nameOf(entry.key_id),
+    entry.key_id ?? "",
+    entry.source,
+    entry.geo ?? "",
+    entry.locale ?? "",
+    entry.page ?? "",
+    entry.num ?? "",
+    entry.safe ?? "",
+    entry.batch_id ?? "",
+    entry.row ?? "",
+    entry.request_id ?? "",
+    entry.reason ?? ""
+  ])
+]

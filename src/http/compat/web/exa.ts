@@ -1,0 +1,68 @@
+import { Result } from "effect"
+import { decoder } from "../../../domain/requests/fields.ts"
+import { matchDomains } from "../../../domain/search/Domain.ts"
+import type { OrganicResult } from "../../../domain/search/OrganicResult.ts"
+import { defaultNum, maxNum } from "../../../domain/search/SearchRequest.ts"
+import { readJson } from "../../requests/body.ts"
+import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
+import { type ExaAnswer, type ExaError, ExaRequest } from "./ExaGroup.ts"
+import { statuses } from "./statuses.ts"
+
+const makeFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest) => {
+  const isIncluded = includeDomains.length === 0 ? () => true : matchDomains(includeDomains)
+  const isExcluded = matchDomains(excludeDomains)
+  return ({ url }: OrganicResult): boolean => isIncluded(url) && !isExcluded(url)
+}
+
+const hasFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest): boolean =>
+  excludeDomains.length + includeDomains.length > 0
+
+const isAsked = (contents: ExaRequest["contents"], name: string): boolean =>
+  contents?.[name] !== undefined && contents[name] !== false && contents[name] !== null
+
+/** The snippet is what is known of a page that nobody has read. */
+const toRow =
+  ({ contents }: ExaRequest) =>
+  ({ snippet, title, url }: OrganicResult): ExaAnswer["results"][number] => ({
+    id: url,
+    title,
+    url,
+    publishedDate: null,
+    author: null,
+    ...(isAsked(contents, "text") ? { text: snippet } : {}),
+    ...(isAsked(contents, "highlights") ? { highlights: [snippet] } : {})
+  })
+
+const answerTo =
+  (request: ExaRequest) =>
+  ({ durationMs, requestId, results }: CompatResults): ExaAnswer => ({
+    requestId,
+    resolvedSearchType: "keyword",
+    results: results
+      .filter(makeFilter(request))
+      .slice(0, request.numResults ?? defaultNum)
+      .map(toRow(request)),
+    searchTime: durationMs
+  })
+
+const decode = decoder(ExaRequest)
+
+/** Exa's search. Requests more results if domain lists will filter them. */
+export const exa: ShapeWithErrors = {
+  name: "exa",
+  fields: Object.keys(ExaRequest.fields),
+  takesKeyInBody: false,
+  read: readJson,
+  decode: (fields) =>
+    Result.map(decode(fields), (request) => ({
+      query: request.query,
+      ...(request.userLocation === undefined ? {} : { geo: request.userLocation }),
+      num: hasFilter(request) ? maxNum : (request.numResults ?? defaultNum),
+      safe: request.moderation === true ? "strict" : "off",
+      answer: answerTo(request)
+    })),
+  toError: ({ _tag, message }) => ({
+    status: statuses[_tag],
+    body: { error: message, tag: _tag.toUpperCase() } satisfies ExaError
+  })
+}

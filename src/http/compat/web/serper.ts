@@ -1,0 +1,51 @@
+import { Result } from "effect"
+import { InvalidRequest } from "../../../domain/errors.ts"
+import { decoder } from "../../../domain/requests/fields.ts"
+import { type LanguagePlace, placeOfLanguage } from "../../../domain/search/Language.ts"
+import { defaultNum } from "../../../domain/search/SearchRequest.ts"
+import { readJson } from "../../requests/body.ts"
+import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
+import { type SerperAnswer, type SerperError, SerperRequest } from "./SerperGroup.ts"
+import { statuses } from "./statuses.ts"
+
+const unknownLanguage = InvalidRequest.fromIssues([
+  { field: "hl", message: "must be a language tag such as de or pt-br" }
+])
+
+const placeOf = (language: string | undefined): Result.Result<LanguagePlace, InvalidRequest> =>
+  language === undefined ? Result.succeed({}) : Result.fromNullishOr(placeOfLanguage(language), () => unknownLanguage)
+
+const answerTo =
+  ({ num = defaultNum, ...asked }: SerperRequest) =>
+  ({ results }: CompatResults): SerperAnswer => ({
+    searchParameters: { ...asked, num, type: "search", engine: "quarry" },
+    organic: results
+      .slice(0, num)
+      .map(({ position, snippet, title, url }) => ({ title, link: url, snippet, position })),
+    credits: 1
+  })
+
+const decode = decoder(SerperRequest)
+
+/** Serper's web search. */
+export const serper: ShapeWithErrors = {
+  name: "serper",
+  fields: Object.keys(SerperRequest.fields),
+  takesKeyInBody: false,
+  read: readJson,
+  decode: (fields) =>
+    Result.flatMap(decode(fields), (asked) =>
+      Result.map(placeOf(asked.hl), (place) => ({
+        query: asked.q,
+        ...place,
+        ...(asked.gl === undefined ? {} : { geo: asked.gl }),
+        page: Math.max(asked.page ?? 1, 1),
+        num: asked.num ?? defaultNum,
+        answer: answerTo(asked)
+      }))
+    ),
+  toError: ({ _tag, message }) => {
+    const statusCode = statuses[_tag]
+    return { status: statusCode, body: { message, statusCode } satisfies SerperError }
+  }
+}

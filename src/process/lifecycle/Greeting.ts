@@ -1,0 +1,112 @@
+import { Console, DateTime, Effect, Redacted } from "effect"
+import { LogFormat } from "../Logging.ts"
+
+/** A valid email address under a reserved domain that nobody can register (RFC 6761). */
+export const developerEmail = "developer@quarry.localhost"
+
+export interface DeveloperAccess {
+  readonly key: Redacted.Redacted
+  /** Sets the password for the dashboard. Works once, within one hour. */
+  readonly link: Redacted.Redacted
+}
+
+/** Facts about a started server for the person who started it. */
+export interface Greeting {
+  readonly bound: string
+  readonly baseUrl: string
+  /** Undefined unless this start made the developer account. */
+  readonly access: DeveloperAccess | undefined
+  /** The directory of the embedded store; undefined on a database server. */
+  readonly dataDir: string | undefined
+}
+
+export interface Terminal {
+  readonly columns: number
+  readonly hasColors: boolean
+}
+
+const searchLine = ({ baseUrl }: Greeting, { key }: DeveloperAccess): string =>
+  `curl -H 'Authorization: Bearer ${Redacted.value(key)}' '${baseUrl}/v1/query?query=http+caching'`
+
+const listens = ({ baseUrl, bound }: Greeting): string => `Quarry listens at ${bound} (BASE_URL is ${baseUrl})`
+
+/** Names the port that was bound where the address that clients use has another one. */
+const elsewhere = ({ baseUrl, bound }: Greeting): string =>
+  new URL(bound).port === new URL(baseUrl).port ? "" : ` (listens at ${bound})`
+
+const storageLine = (dataDir: string): string =>
+  dataDir === "memory:"
+    ? "Data is in memory only. Set DATA_DIR or DATABASE_URL to keep it."
+    : `Data is in ${dataDir}. It survives a killed process, but not a power cut.`
+
+const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
+  const { access, baseUrl, dataDir } = greeting
+  return [
+    `Quarry is ready: ${baseUrl}${elsewhere(greeting)}. Ctrl-C stops it.`,
+    ...(access === undefined
+      ? [`Dashboard: ${baseUrl}/dashboard`]
+      : [
+          `Dashboard: set the password of ${developerEmail} (within 1 hour)`,
+          Redacted.value(access.link),
+          `Key (shown once): ${Redacted.value(access.key)}`
+        ]),
+    ...(dataDir === undefined ? [] : [storageLine(dataDir)])
+  ]
+}
+
+const green = (text: string): string => `\u001b[32m${text}\u001b[39m`
+
+/** Draws a frame where it fits, so that no line wraps and no address is cut by the frame. */
+const framed = (lines: ReadonlyArray<string>, { columns, hasColors }: Terminal): ReadonlyArray<string> => {
+  const width = Math.max(...lines.map((line) => line.length))
+  if (!hasColors || width + "│  │".length > columns) return lines
+  const edge = "─".repeat(width + 2)
+  const bar = green("│")
+  return [green(`╭${edge}╮`), ...lines.map((line) => `${bar} ${line.padEnd(width)} ${bar}`), green(`╰${edge}╯`)]
+}
+
+/** At most eleven lines. The command stands alone on its line, so that it can be copied whole. */
+export const greetingLines = (greeting: Greeting, terminal: Terminal): ReadonlyArray<string> => [
+  ...framed(factsOf(greeting), terminal),
+  ...(greeting.access === undefined ? [] : ["Try it:", searchLine(greeting, greeting.access)])
+]
+
+const terminalOf = ({ columns, isTTY }: NodeJS.WriteStream): Terminal => ({
+  columns: columns ?? 80,
+  // Observes NO_COLOR and TERM.
+  hasColors: isTTY === true && process.stdout.hasColors()
+})
+
+const greetPretty = (greeting: Greeting) => Console.log(greetingLines(greeting, terminalOf(process.stdout)).join("\n"))
+
+/** Prints log entries at any log level. They are not logged, because exported logs must not contain the secrets. */
+const greetJson = Effect.fnUntraced(function* (greeting: Greeting) {
+  const { access, baseUrl, bound } = greeting
+  const entry = (message: string, fields: Readonly<Record<string, string>>) =>
+    Effect.flatMap(DateTime.now, (now) =>
+      Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
+    )
+  yield* entry(listens(greeting), { address: bound, base_url: baseUrl })
+  if (access === undefined) return
+  const curl = searchLine(greeting, access)
+  const key = Redacted.value(access.key)
+  yield* entry(`An account for you to develop with. Its API key is shown only once: ${curl}`, {
+    base_url: baseUrl,
+    key,
+    curl
+  })
+  const link = Redacted.value(access.link)
+  yield* entry(`Set the password of ${developerEmail} for the dashboard here, once and within one hour: ${link}`, {
+    base_url: baseUrl,
+    link
+  })
+})
+
+export const greet = Effect.fnUntraced(function* (greeting: Greeting) {
+  yield* (yield* LogFormat) === "json" ? greetJson(greeting) : greetPretty(greeting)
+})
+
+/** Shows progress on a terminal only: a log begins with the result of the start. */
+export const tell = Effect.fnUntraced(function* (message: string) {
+  if ((yield* LogFormat) === "pretty") yield* Console.log(message)
+})
