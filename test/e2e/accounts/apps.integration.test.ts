@@ -210,7 +210,12 @@ describeWithChromium("letting in an app that has a metadata document", () => {
             .getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" })
             .waitFor()
           const text = (await page.locator("main").textContent()) ?? ""
-          for (const part of [`Verified: ${host} publishes`, "Search the web", "Read web pages", "spends a credit"]) {
+          for (const part of [
+            `Verified: ${host} publishes`,
+            "Search the web",
+            "Read web pages",
+            "spends one of your credits"
+          ]) {
             assert.include(text, part)
           }
           await page.getByLabel("Daily credit limit").fill(String(dailyCredits))
