@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { type Allowance, remaining } from "./accounts/Account.ts"
 import { Plan } from "./credits/Plan.ts"
-import { appBudgetPrefix, type Budget, describeBudget } from "./keys/Budget.ts"
+import { appBudgetPrefix, type Budget, budgetPeriods, describeBudget } from "./keys/Budget.ts"
 import { UnreadableReason, unreadableMessages } from "./pages/UnreadableReason.ts"
 import { abbreviate, waitText } from "./text.ts"
 
@@ -96,7 +96,11 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   creditsUsed: Schema.Int,
   remaining: Schema.Int,
   balance: Schema.Int,
-  resetsAt: Schema.NullOr(Schema.Number)
+  resetsAt: Schema.NullOr(Schema.Number),
+  /** Set if a budget is spent, and not the account's credits. Not part of the envelope. */
+  budget: Schema.optionalKey(
+    Schema.Struct({ period: Schema.Literals(budgetPeriods), holder: Schema.Literals(["app", "API key"]) })
+  )
 }) {
   static of(allowance: Allowance, credits: number): QuotaExceeded {
     const left = remaining(allowance)
@@ -117,11 +121,12 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
     const holder = budgetId.startsWith(appBudgetPrefix) ? "app" : "API key"
     return QuotaExceeded.because(
       `${needs(credits)}, but this ${holder}'s budget (${describeBudget(budget)}) has ${left} left.`,
-      allowance
+      allowance,
+      { period: budget.period, holder }
     )
   }
 
-  private static because(message: string, allowance: Allowance): QuotaExceeded {
+  private static because(message: string, allowance: Allowance, budget?: QuotaExceeded["budget"]): QuotaExceeded {
     const left = remaining(allowance)
     return untraced(
       () =>
@@ -132,7 +137,8 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
           creditsUsed: allowance.used,
           remaining: left,
           balance: allowance.balance,
-          resetsAt: allowance.resetsAt ?? null
+          resetsAt: allowance.resetsAt ?? null,
+          ...(budget === undefined ? {} : { budget })
         })
     )
   }

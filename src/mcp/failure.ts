@@ -1,15 +1,35 @@
 import { Clock, Effect, Schema } from "effect"
 import type { InternalError, QuotaExceeded } from "../domain/errors.ts"
+import { budgetPeriodAt } from "../domain/keys/Budget.ts"
 import { toMoment } from "../domain/requests/fields.ts"
 import * as errors from "../http/errors.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import type { ToolFailure } from "./Tool.ts"
 
-const quotaStep = ({ resetsAt }: QuotaExceeded, origin: string, nowMs: number): string => {
+const before = (what: string, resetsAt: number, nowMs: number): string => {
+  const seconds = Math.max(Math.ceil((resetsAt - nowMs) / 1000), 1)
+  return `Do not call again before the ${what} resets at ${toMoment(resetsAt)}, in ${seconds} seconds.`
+}
+
+const budgetStep = (
+  { holder, period }: NonNullable<QuotaExceeded["budget"]>,
+  origin: string,
+  nowMs: number
+): string => {
+  const { end } = budgetPeriodAt(period, nowMs)
+  const wait = end === undefined ? "Do not call again: the budget does not reset." : before("budget", end, nowMs)
+  const more =
+    holder === "app"
+      ? "The account's owner allows more by connecting the app again."
+      : `The account's owner allows more at ${origin}/dashboard/keys.`
+  return `${wait} ${more}`
+}
+
+const quotaStep = ({ budget, resetsAt }: QuotaExceeded, origin: string, nowMs: number): string => {
+  if (budget !== undefined) return budgetStep(budget, origin, nowMs)
   const more = `The account's owner gets more credits at ${origin}/dashboard/billing.`
   if (resetsAt === null) return `Do not call again: the trial's quota does not reset. ${more}`
-  const seconds = Math.max(Math.ceil((resetsAt - nowMs) / 1000), 1)
-  return `Do not call again before the quota resets at ${toMoment(resetsAt)}, in ${seconds} seconds. ${more}`
+  return `${before("quota", resetsAt, nowMs)} ${more}`
 }
 
 /** Advice that ends an error's text. Without it, models repeat failed calls. */

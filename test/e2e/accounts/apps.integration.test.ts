@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from "node:crypto"
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { assert, it } from "@effect/vitest"
@@ -114,7 +115,7 @@ const publisher = Effect.fnUntraced(function* (redirectUrl: string) {
 
 /** What the current client keeps of an authorization by metadata document. */
 const makeDocumentProvider = (redirectUrl: string, clientMetadataUrl: string) => {
-  const kept: { client?: Latest.OAuthClientInformationMixed; tokens?: Latest.OAuthTokens; asked?: URL } = {}
+  const kept: { client?: Latest.OAuthClientInformationMixed; tokens?: Latest.OAuthTokens; asked?: URL | undefined } = {}
   let verifier = ""
   const provider: Latest.OAuthClientProvider = {
     redirectUrl,
@@ -137,6 +138,35 @@ const makeDocumentProvider = (redirectUrl: string, clientMetadataUrl: string) =>
     codeVerifier: () => verifier
   }
   return { kept, provider }
+}
+
+/** A token with less than all scopes, which the person of this session allows. */
+const tokenFor = async (origin: string, cookie: string, app: string, redirectUrl: string, scope: string) => {
+  const verifier = randomBytes(32).toString("base64url")
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: app,
+    redirect_uri: redirectUrl,
+    code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+    code_challenge_method: "S256",
+    state: "a state",
+    scope
+  })
+  const asked = await fetch(`${origin}/api/auth/oauth2/authorize?${query}`, { redirect: "manual", headers: { cookie } })
+  const request = new URL(asked.headers.get("location") ?? "", origin).search.slice(1)
+  const allowed = await fetch(`${origin}/oauth/consent`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { cookie, origin },
+    body: new URLSearchParams({ request, decision: "allow", daily_credits: String(dailyCredits) })
+  })
+  const code = new URL(allowed.headers.get("location") ?? "").searchParams.get("code") ?? ""
+  const form = { grant_type: "authorization_code", code, client_id: app, redirect_uri: redirectUrl }
+  const answer = await fetch(`${origin}/api/auth/oauth2/token`, {
+    method: "POST",
+    body: new URLSearchParams({ ...form, code_verifier: verifier })
+  })
+  return (await answer.json()) as { readonly access_token: string }
 }
 
 /** The credits that the person lets the app spend in a day. */
@@ -180,7 +210,12 @@ describeWithChromium("letting in an app that has a metadata document", () => {
             .getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" })
             .waitFor()
           const text = (await page.locator("main").textContent()) ?? ""
-          for (const part of [`Verified: ${host} publishes`, "Search the web", "Read web pages", "spends a credit"]) {
+          for (const part of [
+            `Verified: ${host} publishes`,
+            "Search the web",
+            "Read web pages",
+            "spends one of your credits"
+          ]) {
             assert.include(text, part)
           }
           await page.getByLabel("Daily credit limit").fill(String(dailyCredits))
@@ -199,7 +234,9 @@ describeWithChromium("letting in an app that has a metadata document", () => {
           assert.notStrictEqual((yield* search(`http caching ${n}`)).isError, true)
         const over = yield* search("http caching again")
         assert.isTrue(over.isError)
-        assert.include(JSON.stringify(over.content), "this app's budget (2 credits each UTC day) has 0 left")
+        const said = JSON.stringify(over.content)
+        assert.include(said, "this app's budget (2 credits each UTC day) has 0 left")
+        assert.match(said, /before the budget resets at \d{4}-.*allows more by connecting the app again/)
 
         const signedIn = yield* send("/api/auth/sign-in/email", person)
         const cookie = signedIn.headers
@@ -212,6 +249,19 @@ describeWithChromium("letting in an app that has a metadata document", () => {
         })
         assert.lengthOf(apps, 1)
         assert.deepInclude(apps[0], { verified_host: host, daily_credits: dailyCredits })
+        const wide = kept.tokens ?? assert.fail("no tokens")
+        const { access_token } = yield* Effect.promise(() => tokenFor(origin, cookie, document, url, "search"))
+        // Without a refresh token, with which the client would get all scopes by itself.
+        kept.tokens = { access_token, token_type: "Bearer" }
+        kept.asked = undefined
+        const askedFor = (): string => kept.asked?.searchParams.get("scope") ?? ""
+        const stepping = connect()
+        yield* Effect.promise(() => stepping.client.connect(stepping.transport))
+        const reading = { name: "read_page", arguments: { url: "https://example.com/" } }
+        yield* Effect.flip(Effect.tryPromise(() => stepping.client.callTool(reading)))
+        assert.include(askedFor(), "search read", "the client asks for what is missing")
+        kept.tokens = wide
+
         const path = `${origin}/v1/apps/${apps[0]?.id}`
         const ended = yield* Effect.promise(() => fetch(path, { method: "DELETE", headers: { cookie, origin } }))
         assert.strictEqual(ended.status, 204)

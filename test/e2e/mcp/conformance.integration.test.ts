@@ -162,6 +162,8 @@ const proxy = (port: number, target: number, secret: string): Effect.Effect<void
           outgoing.on("error", () => response.destroy())
           incoming.pipe(outgoing)
         })
+        // The suite keeps its connections while a person decides.
+        server.keepAliveTimeout = 120_000
         await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve))
         return server
       }),

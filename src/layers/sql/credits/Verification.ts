@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { appBudgetPrefix } from "../../../domain/keys/Budget.ts"
 import { type Discrepancy, discrepancyKinds } from "../../../services/credits/Ledger.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 
@@ -161,12 +162,15 @@ const closedMonthsProblems = (...[sql, months, entries]: Parameters<typeof close
   select account_id, 'closed months of the ledger' as what, closed as expected, found
   from (${closedMonths(sql, months, entries)}) as t where found <> closed`
 
+/** The account in the ID of an app's budget. */
+const accountOfApp = "split_part(s.origin_id, ':', 2)"
+
 /**
  * Spending of keys with budgets, with held credits and what the log has for the key since the period began. It is not
  * known since when a key has had its budget, so the spending may be less than what was logged but never more. A search
  * is logged after its credits are held, so all searches of the period are included. `logged` is null if retention has
  * dropped some of them, or if the period has not begun by the database's clock. A rotated key has the id of its
- * original key.
+ * original key. The log does not name apps, so their budgets are only compared with held credits.
  */
 export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   with spending as materialized (
@@ -174,6 +178,10 @@ export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
       s.period_start <= clock_timestamp()
         and greatest(s.period_start, k.created_at) >= ${sql.literal(retainedSince)} as is_logged
     from key_spending s join api_keys k on k.id = s.origin_id where ${among(sql, accounts, "k.account_id")}
+    union all
+    select s.id, s.spent, s.origin_id, ${sql.literal(accountOfApp)}, s.period_start, false
+    from key_spending s
+    where starts_with(s.origin_id, ${appBudgetPrefix}) and ${among(sql, accounts, accountOfApp)}
   )
   select s.account_id, s.spent, coalesce(h.credits, 0) as held,
     case when s.is_logged then coalesce(q.credits, 0) end as logged

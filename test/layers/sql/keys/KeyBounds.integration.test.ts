@@ -3,6 +3,7 @@ import { type Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { boundsOf } from "../../../../src/domain/accounts/Principal.ts"
+import { budgetOfApp } from "../../../../src/domain/keys/Budget.ts"
 import * as PostgresSql from "../../../../src/layers/sql/store/Postgres.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
@@ -120,6 +121,32 @@ describeWithPostgres("bounds of keys on four replicas", () => {
         // The key may have had its budget for the last of these searches alone.
         yield* sql`update key_spending set spent = 2`
         assert.deepStrictEqual(yield* ledger.verify, [])
+      }).pipe(Effect.provide(Layer.fresh(Layer.provideMerge(SqlStorage.layer(database), database))))
+    })
+  )
+
+  it.effect("verify finds a budget of an app of which less is spent than is held, and takes one that adds up", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.now())
+      const { url } = yield* freshDatabase
+      const database = PostgresSql.layer({ url, poolSize: 4 })
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ledger = yield* Ledger
+        const account = yield* makeAccount({ plan: "growth" })
+        const budgetId = budgetOfApp(account.id, "https://app.example:8443/client.json")
+        yield* sql`
+          insert into key_bounds (origin_id, budget_credits, budget_period) values (${budgetId}, 5, 'day')`
+        const hold = yield* ledger.reserve(account, 3, budgetId)
+        yield* ledger.settle(hold, yield* makeRecords(account, 3))
+        yield* ledger.reserve(account, 2, budgetId)
+        const error = yield* Effect.flip(ledger.reserve(account, 1, budgetId))
+        assert.include(error.message, "this app's budget (5 credits each UTC day) has 0 left")
+        assert.deepStrictEqual(error.budget, { period: "day", holder: "app" })
+        assert.deepStrictEqual(yield* ledger.verify, [])
+        yield* sql`update key_spending set spent = 1`
+        const problem = { accountId: account.id, what: "credits spent of a key's budget" as const }
+        assert.deepStrictEqual(yield* ledger.verify, [{ ...problem, expected: 2, found: 1 }])
       }).pipe(Effect.provide(Layer.fresh(Layer.provideMerge(SqlStorage.layer(database), database))))
     })
   )
