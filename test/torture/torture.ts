@@ -17,7 +17,7 @@ ATTACKS=1,3 in the environment leaves \`hostile\` and \`neighbors\` only those o
 
 ${scenarios.map(({ name, promise, rounds }) => `${name.padEnd(12)} ${promise} (${rounds} rounds)`).join("\n")}`
 
-/** Runs one scenario and answers what it broke; a scenario that cannot go on has failed too. */
+/** Runs one scenario and returns its violations. A scenario that cannot continue has failed too. */
 export const run = (scenario: Scenario, options: ScenarioOptions) =>
   Effect.gen(function* () {
     const findings = yield* Findings
