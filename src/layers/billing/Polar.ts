@@ -51,7 +51,6 @@ const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E 
 const unexpected = ({ name, status }: PolarClient.PolarError) =>
   new ProviderUnavailable({ reason: `Polar refused with ${status} ${name}`.trim(), retryAfter: undefined })
 
-/** Finds the customer with this email address. Polar has at most one per address. */
 const customerByEmail = Effect.fnUntraced(function* (
   { client }: Tools,
   email: string,
@@ -256,7 +255,6 @@ const orders = (tools: Tools) => {
   }
 }
 
-/** Objects of a list that were created since this time, newest first. */
 const madeSince = <A extends { readonly id: string; readonly created_at: DateTime.Utc }>(
   { client }: Tools,
   schema: Schema.Codec<A, unknown>,

@@ -17,10 +17,8 @@ export const neededEvents = [
   "customer.deleted"
 ] as const
 
-/** Consecutive failed deliveries after which Polar disables the endpoint. */
 const failuresUntilDisabled = 10
 
-/** Maximum products and endpoints to check. */
 const maxItems = "100"
 
 /** A valid id that no object has. */

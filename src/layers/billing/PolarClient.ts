@@ -23,7 +23,6 @@ const defaultCallTimeout = Duration.seconds(5)
 /** Maximum body size. A page of 100 orders is smaller than 2 MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024
 
-/** Maximum size of a response including its framing. */
 export const maxReceivedBytes = 16 * 1024 * 1024
 
 /** Objects per page, the maximum that Polar allows. */
@@ -45,7 +44,6 @@ export interface PolarCall {
 
 export interface PolarAnswer {
   readonly status: number
-  /** Parsed JSON body. Undefined if there is none. */
   readonly json: unknown
 }
 
@@ -78,7 +76,6 @@ const bodyOf = (response: HttpClientResponse.HttpClientResponse) =>
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** The wait that Polar requests, in whole seconds. */
 const retryAfterOf = (header: string | undefined): Duration.Duration | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Duration.seconds(Number(header)) : undefined
 

@@ -43,13 +43,11 @@ export interface SubscriptionState {
   readonly graceUntil: number | undefined
 }
 
-/** Payment state as shown to the account. */
 export interface BillingState {
   /** False if nothing can be bought: there is no provider, or the operator has closed the checkout. */
   readonly open: boolean
   readonly plan: Plan
   readonly subscription: SubscriptionState | undefined
-  /** Packs that the account can buy now, with prices in cents. */
   readonly packs: ReadonlyArray<{ readonly credits: PackSize; readonly price: number }>
   readonly balance: number
   /** Spent credits of refunded packs, settled from the next credits (R40). */
@@ -61,7 +59,6 @@ export interface CheckoutPage {
   readonly expiresAt: number
 }
 
-/** Minimum interval between calls to the provider for one account (R42). */
 const syncEveryMs = 5_000
 /** Retry time if the provider does not give one. */
 const defaultRetrySeconds = 30
@@ -103,7 +100,6 @@ const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Eff
     found === undefined ? Effect.die(new Error(`account ${id} does not exist`)) : Effect.succeed(found)
   )
 
-/** The active subscription with the highest plan. */
 const openSubscription = ({ subscriptions }: BilledAccount): SoldSubscription | undefined =>
   subscriptions
     .filter(({ status }) => status !== "ended")
@@ -353,7 +349,6 @@ export class Billing extends Context.Service<
   Billing,
   {
     readonly state: (account: Account) => Effect.Effect<BillingState>
-    /** Opens a checkout for the first subscription. */
     readonly checkout: (
       account: Account,
       plan: SoldPlan,

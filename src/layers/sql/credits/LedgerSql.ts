@@ -61,7 +61,6 @@ interface Deps {
   readonly submitPart: Effect.Success<ReturnType<typeof Statements.parts>>
 }
 
-/** Opens the period that contains the current time. */
 const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, terms: Statements.TermsRow) {
   const now = yield* storeTime(deps.clock)
   const { cycle_start: cycleStart, plan } = terms

@@ -49,7 +49,6 @@ interface Entry {
   readonly principal: KeyPrincipal
   /** Unix milliseconds at which the key or its grace period ends. */
   readonly endsAt: number | undefined
-  /** Renewal rounds since the key was last used. */
   idleRounds: number
 }
 
@@ -168,7 +167,6 @@ const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<En
   )
 }
 
-/** Removes the entries of a key by any of its digests. */
 const removeFrom = Effect.fnUntraced(function* <E>(cache: Cache.Cache<string, Entry, E>, digest: string) {
   const keys = Array.from(yield* Cache.keys(cache)).filter((key) => key.includes(digest))
   yield* Effect.forEach(keys, (key) => Cache.invalidate(cache, key), { discard: true })

@@ -20,10 +20,8 @@ import * as BackupTables from "./BackupTables.ts"
 /** Rows read or written together. A single document may have 200 KB. */
 const batchRows = 500
 
-/** Maximum characters of rows written together. */
 const maxBatchCharacters = 4_000_000
 
-/** Chunks buffered for a slow reader. */
 const bufferedPieces = 2
 
 const Begin = Schema.Struct({
@@ -61,7 +59,6 @@ const sequencesOf = (sql: SqlClient.SqlClient) =>
 
 type Write = (text: string) => Effect.Effect<void>
 
-/** Writes the rows of a table as a cursor returns them. */
 const writeTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table: BackupTables.Table, write: Write) {
   const counter = BackupTables.counter()
   yield* write(`${JSON.stringify({ table: table.name, columns: table.columns.map(({ name }) => name) })}\n`)
@@ -79,7 +76,6 @@ const writeTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table:
   return contents.rows
 })
 
-/** Writes the whole store from a single snapshot. */
 const writeAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, write: Write) {
   yield* Effect.mapError(Migrations.requireSchema({ takesNewer: false }), (error) =>
     error._tag === "StorageUnavailable" ? new BackupFailed({ message: error.message }) : error
@@ -135,7 +131,6 @@ const take =
 const broken = (error: unknown): BackupFailed =>
   new BackupFailed({ message: `The backup cannot be read: ${rootCauseMessage(error)}. It is damaged or not a backup.` })
 
-/** Receives the contents of a backup, part by part. */
 interface Reader<E, R> {
   readonly begin: (line: typeof Begin.Type) => Effect.Effect<void, E, R>
   readonly rows: (table: typeof TableLine.Type, lines: ReadonlyArray<string>) => Effect.Effect<void, E, R>

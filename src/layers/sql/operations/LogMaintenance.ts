@@ -13,9 +13,7 @@ import * as LogRetentionSql from "./LogRetentionSql.ts"
 export interface LogMaintenanceOptions {
   /** Retention configured for this server. Undefined if it has no setting. */
   readonly retention?: Duration.Duration | undefined
-  /** Interval for creating and dropping months. */
   readonly monthsInterval?: Duration.Duration | undefined
-  /** Interval for counting hours. */
   readonly hoursInterval?: Duration.Duration | undefined
 }
 

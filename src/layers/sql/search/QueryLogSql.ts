@@ -52,7 +52,6 @@ const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, fi
   return sql`from queries where ${sql.and(conditions)} order by created_at desc, ordinal desc`
 }
 
-/** Conditions that no index covers. */
 const otherConditions = (sql: SqlClient.SqlClient, { keyId, outcome, source, target, text }: HistoryFilter) => {
   const conditions = []
   if (target !== undefined) conditions.push(sql`target = ${target}`)
