@@ -49,7 +49,7 @@ const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E 
   isId(id) ? use : Effect.fail(new ProviderMissing({ id }))
 
 const unexpected = ({ name, status }: PolarClient.PolarError) =>
-  new ProviderUnavailable({ reason: `Polar refused with ${status} ${name}`.trim(), retryAfter: undefined })
+  new ProviderUnavailable({ reason: `Polar responded with ${status} ${name}`.trim(), retryAfter: undefined })
 
 const customerByEmail = Effect.fnUntraced(function* (
   { client }: Tools,
@@ -60,7 +60,7 @@ const customerByEmail = Effect.fnUntraced(function* (
   const customers = yield* client.list(objects.PolarCustomer, { path: "/v1/customers/", query })
   const customer = customers.find((found) => found.email.toLowerCase() === email.toLowerCase())
   if (customer === undefined) {
-    const reason = "Polar refuses the customer's address of mail"
+    const reason = "Polar rejects the customer's email address"
     return yield* new ProviderUnavailable({ reason, retryAfter: undefined })
   }
   const owner = customer.external_id ?? undefined

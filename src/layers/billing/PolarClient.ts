@@ -137,7 +137,7 @@ export const make = (
       Effect.flatMap(answerOf),
       Effect.catchTags({
         HttpClientError: (error) => Effect.fail(transportFault(error)),
-        AnswerTooLarge: () => Effect.fail(unavailable(`Polar's answer is larger than ${maxAnswerBytes} bytes`))
+        AnswerTooLarge: () => Effect.fail(unavailable(`Polar's response is larger than ${maxAnswerBytes} bytes`))
       }),
       Effect.timeoutOrElse({
         duration: callTimeout,
@@ -206,10 +206,8 @@ const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Ef
   })
 
 const asUnavailable = ({ name, status }: PolarError) =>
-  Effect.fail(unavailable(`Polar refused with ${status}${name === "" ? "" : ` ${name}`}`))
+  Effect.fail(unavailable(`Polar responded with ${status}${name === "" ? "" : ` ${name}`}`))
 
 /** Decodes a response. The error names the fields but not their values. */
 const read = <A>(schema: Schema.Codec<A, unknown>, json: unknown): Effect.Effect<A, ProviderUnavailable> =>
-  Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () =>
-    unavailable("Polar's answer has a form that is not understood")
-  )
+  Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () => unavailable("Polar's response has an unknown format"))

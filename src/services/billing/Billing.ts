@@ -76,7 +76,7 @@ interface Deps {
 
 const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
   Effect.andThen(
-    Effect.logWarning(`The payment provider could not be asked: ${reason}`),
+    Effect.logWarning(`The payment provider could not be reached: ${reason}`),
     Effect.fail(
       new BillingUnavailable({
         message: "The payment provider cannot be reached at the moment. What you bought is not affected.",
@@ -86,8 +86,10 @@ const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
   )
 
 const closed = new BillingUnavailable({ message: "Nothing can be bought here at the moment." })
-const needsOperator = new BillingUnavailable({ message: "Purchases of this account are stopped. Ask the operator." })
-const customPlan = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
+const needsOperator = new BillingUnavailable({ message: "This account cannot make purchases. Contact the operator." })
+const customPlan = new BillingUnavailable({
+  message: "The operator sets this account's plan. Ask the operator to change it."
+})
 const noPacks = new BillingUnavailable({ message: "This account's plan sells no credit packs." })
 const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
 const pastDue = new NoSubscription({

@@ -280,7 +280,7 @@ const sweepWatched = (sql: SqlClient.SqlClient) =>
   sweep(sql).pipe(
     Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
     Effect.tap((swept) =>
-      swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were given back.`)
+      swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were returned.`)
     ),
     Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept; the next sweep will.", cause))
   )

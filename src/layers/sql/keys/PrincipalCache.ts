@@ -101,7 +101,7 @@ const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
     update api_keys set last_used_at = ${new Date(now)}
     where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
   `.pipe(
-    Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be written down.", cause)),
+    Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be recorded.", cause)),
     untraced,
     Effect.forkIn(scope)
   )

@@ -162,7 +162,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     const value = yield* Effect.mapError(decodeLine(line), () => broken(new Error("a line has no meaning")))
     if ("sha256" in value) {
       isWhole = begin !== undefined && value.sha256 === digest.digest("hex")
-      return isWhole ? undefined : yield* fail("The backup is damaged: its checksum is not that of its contents.")
+      return isWhole ? undefined : yield* fail("The backup is damaged: its checksum does not match its contents.")
     }
     digest.update(`${line}\n`)
     if ("quarry_backup" in value) {
@@ -180,7 +180,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     yield* flush
     const { digest: sum, rows } = counter.contents()
     if (table?.table !== value.end || rows !== value.rows || sum !== value.digest) {
-      return yield* fail(`The backup is damaged: table ${value.end} has other rows than were written.`)
+      return yield* fail(`The backup is damaged: table ${value.end} does not have the rows that were written.`)
     }
     table = undefined
     report.tables++
@@ -188,7 +188,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     return yield* reader.tableEnd(value)
   })
   const readLine = (line: string): Effect.Effect<void, BackupFailed | E2, R2> => {
-    if (isWhole) return fail("The backup is damaged: there is more after its end.")
+    if (isWhole) return fail("The backup is damaged: there is data after its end.")
     if (!line.startsWith("[")) return readOther(line)
     digest.update(`${line}\n`)
     counter.add(line)
@@ -202,7 +202,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     Stream.runForEach(readLine)
   )
   if (!isWhole || begin === undefined) {
-    return yield* fail("The backup ends before its end: it was cut off while it was written or copied.")
+    return yield* fail("The backup is incomplete: it was cut off while it was written or copied.")
   }
   return { takenAt: begin.taken_at, ...report } satisfies BackupReport
 })
@@ -303,7 +303,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
     const table = tables.get(name)
     const chosen = columns?.map((column) => table?.columns.find((it) => it.name === column))
     if (table === undefined || chosen?.includes(undefined) === true) {
-      return fail(`The backup is damaged: table ${name} is not one of its version.`)
+      return fail(`The backup is damaged: table ${name} does not belong to its version.`)
     }
     return Effect.succeed({ name, columns: chosen?.flatMap((it) => it ?? []) ?? table.columns })
   }
@@ -323,7 +323,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
       Effect.gen(function* () {
         const found = yield* BackupTables.contentsOf(sql, current?.name === end ? current : yield* tableOf(end))
         if (found.rows !== rows || found.digest !== digest) {
-          return yield* fail(`Table ${end} was not restored as it was: nothing was changed.`)
+          return yield* fail(`Table ${end} was not restored correctly. Nothing was changed.`)
         }
       }),
     sequences: ({ sequences }) => setSequences(sql, sequences)
@@ -333,7 +333,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
   const { discrepancies } = yield* VerificationRuns.verify(sql, { isFull: true })
   if (discrepancies.length > 0) {
     return yield* fail(
-      `The ledger of the backup does not add up: ${discrepancies.length} figures disagree. Nothing was changed.`
+      `The ledger of the backup is inconsistent (discrepancies: ${discrepancies.length}). Nothing was changed.`
     )
   }
   return report

@@ -67,9 +67,9 @@ export const layer = (
       yield* Metric.update(logMonthsDropped.of(), 0)
       const months = logFailure(
         Effect.retry(Effect.andThen(makePartitions(sql), ifActing(dropMonths(sql))), retry),
-        "The query log's months could not be made or dropped; this is tried again."
+        "The query log's months could not be created or dropped. This will be retried."
       )
-      const leftovers = logFailure(eraseLeftovers(sql), "Texts that removed accounts left could not be erased.")
+      const leftovers = logFailure(eraseLeftovers(sql), "Texts of deleted accounts could not be erased.")
       const hours = logFailure(countHours(sql), "The log's hours could not be counted; usage reads the log instead.")
       yield* runRepeatedly(months, options.monthsInterval ?? defaultMonthsInterval)
       yield* ifActing(runRepeatedly(leftovers, leftoversInterval))
