@@ -2,57 +2,55 @@ import type { Figures, limitOf } from "./Model.ts"
 
 export type CallerKind = Parameters<typeof limitOf>[0]
 
-/** A request that may be charged: it is in flight, or nobody knows its end yet. */
+/** A request that may be charged: it is in flight, or its outcome is unknown. */
 export interface OpenRequest {
   readonly id: string
   readonly account: ModelAccount
   readonly kind: CallerKind
-  /** The most that it may cost. */
+  /** Maximum charge. */
   readonly credits: number
   readonly sentAt: number
   readonly usedBefore: number
   readonly balanceBefore: number
   readonly version: number
-  /** True where the store has lost moments since it was sent. */
+  /** True if the store has lost writes since the request was sent. */
   hasCrossedLoss: boolean
-  /** True where it was answered 500: then the log must not have it. */
+  /** True after a 500: the log must not contain it. */
   mustBeFree: boolean
-  /** The rows of it that were seen: they were charged before that (R46). */
+  /** Rows that the client has received, which must have been charged (R46). */
   least: number
-  /** True where another request of its account was open at the same time. */
+  /** True if another request of the account overlapped with it. */
   hasCompany: boolean
 }
 
-/** A key as the model has it. */
 export interface ModelKey {
   readonly accountId: string
   revokedAt: number | undefined
-  /** True while nobody outside knows if it is revoked. */
+  /** True while it is unknown if the key is revoked. */
   isUnsure?: boolean
 }
 
-/** An account as the model has it. */
 export interface ModelAccount {
   readonly id: string
   readonly name: string
   figures: Figures
-  /** Requests whose charge is not known yet, by id. */
+  /** Requests whose charge is unknown, by id. */
   open: Map<string, OpenRequest>
-  /** Counts what changed the figures beside searches, so that headers of requests meanwhile are not judged by them. */
+  /** Incremented by every change of the figures other than searches. Headers of requests in between are not checked. */
   version: number
-  /** True since searches overlapped at the edge of the quota: then the order decides which of them took from packs. */
+  /** True once searches have overlapped at the edge of the quota: their order determines which of them used packs. */
   isBlurred: boolean
-  /** R49: no credential of it is accepted. */
+  /** R49: none of its credentials is accepted. */
   isSuspended: boolean
-  /** The last moment at which an operator changed something. */
+  /** Time of the last change by an operator. */
   changedAt: number
-  /** True where its plan and its packs are bought at the payment provider. */
+  /** True if it buys its plan and packs from the payment provider. */
   isBuyer: boolean
-  /** True while its books may follow what the payment provider says. */
+  /** True while its books may still change to match the payment provider. */
   isMoving: boolean
   movedAt: number
-  /** Credits that were spent from packs which were bought. */
+  /** Credits spent from purchased packs. */
   fromPacks: number
-  /** Credits of which nobody outside knows in which of two periods they were taken. */
+  /** Credits charged in one of two periods, without knowing which. */
   straddling: number
 }

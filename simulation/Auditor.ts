@@ -9,15 +9,15 @@ import type { Replica, Work } from "./Replica.ts"
 import { fullest, maxGained } from "./store/memory.ts"
 import type { BookedEntry, Books, Store } from "./store/Store.ts"
 
-/** A promise that was broken. The simulation ends with it. */
+/** A broken promise, which ends the simulation. */
 export class Broken extends Error {
   override readonly name = "Broken"
 }
 
-/** The time after which a request has left nothing open: a lease, the sweep after it, and the longest request. */
+/** Time after which a request can no longer be open: a lease, the following sweep, and the longest request. */
 const orphanMs = 300_000
 
-/** The time in which a change of credentials reaches every replica (R49). */
+/** Time in which a change of credentials reaches every replica (R49). */
 const revocationMs = 10_000
 
 const header = (reply: Reply, name: string): number => Number(reply.headers[name] ?? Number.NaN)
@@ -25,17 +25,14 @@ const header = (reply: Reply, name: string): number => Number(reply.headers[name
 const add = <K>(sums: Map<K, number>, key: K, credits: number): void =>
   void sums.set(key, (sums.get(key) ?? 0) + credits)
 
-/** The sums of the ledger's entries. Each is added once, when it is first seen. */
+/** Sums of the ledger's entries. Each entry is added once. */
 class EntrySums {
-  /** Used credits, by allowance. */
   readonly quotas = new Map<unknown, number>()
-  /** Credits of packs, by account. */
   readonly packs = new Map<string, number>()
-  /** Credits that are owed, by account. */
   private readonly owed = new Map<string, number>()
   private seen = 0
 
-  /** R40: `granted` is told what an account owed before credits came to it, and what was settled of that. */
+  /** R40: calls `granted` with what an account owed before it got credits, and how much of that was settled. */
   read(
     entries: ReadonlyArray<BookedEntry>,
     granted: (entry: BookedEntry, owed: number, settled: number) => void
@@ -55,7 +52,7 @@ class EntrySums {
     }
   }
 
-  /** The store has lost its last entries. */
+  /** Resets the sums after the store has lost its last entries. */
   forget(): void {
     this.quotas.clear()
     this.packs.clear()
@@ -64,7 +61,6 @@ class EntrySums {
   }
 }
 
-/** The part of the world that the audit reads. */
 interface Audited {
   readonly agenda: Agenda
   readonly store: Store
@@ -72,28 +68,28 @@ interface Audited {
   readonly wake: (work: Work, forMs: number) => void
 }
 
-/** Compares what clients get, and what the store has, with the model. */
+/** Compares what clients receive and what the store contains with the model. */
 export class Auditor {
   readonly accounts = new Map<string, ModelAccount>()
   readonly keys = new Map<string, ModelKey>()
   /** Requests that share an idempotency key. */
   private readonly groups = new Map<string, Set<string>>()
-  /** The first promise that was broken. */
+  /** The first broken promise. */
   broken: Broken | undefined
-  /** Promises checked so far, by name. */
+  /** Number of checks by promise. */
   readonly checks = new Map<string, number>()
   private readonly decisions = new Map<string, RateLimitDecision>()
   private readonly windows = new Map<string, Window>()
   private world: Audited | undefined
   private readonly open = new Set<OpenRequest>()
-  /** Requests with a settlement of which their replica does not know if it was made. */
+  /** Requests whose replica does not know if their settlement succeeded. */
   private readonly unknown = new Set<string>()
   private seenQueries = 0
-  /** Credits of the log, by request. */
+  /** Logged credits by request. */
   private readonly logged = new Map<string, number>()
   private readonly entries = new EntrySums()
 
-  /** The world is made after its auditor, who watches it being made. */
+  /** Called after construction, because the world needs its auditor to be created. */
   attach(world: Audited): void {
     this.world = world
   }
@@ -103,8 +99,8 @@ export class Auditor {
   }
 
   /**
-   * Holds a promise, by the number that the contract gives it. It throws, and remembers: a check inside a call of the product
-   * would be one more defect there, which the product answers with a 500 or a fallback.
+   * Checks a promise, which is named by its number in the contract. Both throws and records a failure, because the
+   * product would turn an error thrown inside a call into a 500 or a fallback.
    */
   hold(promise: string, isKept: boolean, details: () => string): void {
     this.checks.set(promise, (this.checks.get(promise) ?? 0) + 1)
@@ -121,7 +117,7 @@ export class Auditor {
     mistaken: (method: string, defect: unknown): void =>
       this.hold("the store makes no mistake", false, () => `${method}: ${rootCauseMessage(defect)}`),
     limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean): void => {
-      // R53: a test of a webhook has a limit of its own too, which shows where it refuses.
+      // R53: a webhook test also has its own limit, which is visible only when it denies a request.
       const isOwn = credential.startsWith("deliveries:")
       if (!isOwn || !decision.admitted) this.decisions.set(requestId, decision)
       if (!isShared) return
@@ -181,7 +177,7 @@ export class Auditor {
     return request
   }
 
-  /** The request reached nobody: it cannot be charged. */
+  /** The request did not reach a replica, so it cannot be charged. */
   unsent(request: OpenRequest): void {
     this.close(request)
   }
@@ -191,7 +187,7 @@ export class Auditor {
     this.open.delete(request)
   }
 
-  /** Opens a period. Where a subscription is behind it, the provider says what comes next, and the books follow. */
+  /** Opens the next period. For a subscription, the provider determines it and the books follow. */
   private turn(account: ModelAccount): void {
     const { figures, isBuyer } = account
     if (isBuyer && figures.period !== undefined && this.now >= figures.period.end) {
@@ -201,14 +197,14 @@ export class Auditor {
     enter(figures, this.now)
   }
 
-  /** The most that requests of an account beside this one may hold. */
+  /** Maximum credits that other requests of the account may hold. */
   private othersOf({ account, id }: OpenRequest): number {
     let sum = 0
     for (const other of account.open.values()) if (other.id !== id) sum += other.credits
     return sum
   }
 
-  /** R44: requests with one idempotency key are charged once, all together. */
+  /** R44: requests with the same idempotency key are charged once in total. */
   group(key: string, request: OpenRequest | undefined): void {
     if (request === undefined) return
     const ids = this.groups.get(key) ?? new Set()
@@ -237,7 +233,7 @@ export class Auditor {
     key.revokedAt = this.now
   }
 
-  /** A key works until it is revoked, and at the latest ten seconds later it works nowhere. */
+  /** A key works until it is revoked, and stops working everywhere within ten seconds. */
   judgeKey({ account, hasCrossedLoss, sentAt, version }: OpenRequest, secret: string, status: number): void {
     const key = this.keys.get(secret)
     if (key === undefined || hasCrossedLoss || key.isUnsure === true) return
@@ -257,7 +253,7 @@ export class Auditor {
     this.hold("R49 a key works", isRight, () => `a key of ${accountId} is ${status}, suspended: ${isSuspended}`)
   }
 
-  /** The part of its trial that an address has used (R32), when its account is gone. */
+  /** Used part of a mailbox's trial, which outlives the account (R32). */
   trialUsed(account: ModelAccount, email: string): number {
     if (account.figures.plan !== "trial") return 0
     if (!this.accounts.has(account.id)) {
@@ -272,14 +268,14 @@ export class Auditor {
     return account.figures.used
   }
 
-  /** Judges an answer, and charges what it says it cost. */
+  /** Checks a response, and charges the cost that it states. */
   answered(request: OpenRequest, reply: Reply, cost: number): void {
     const { account } = request
     const { figures } = account
     this.judgeLimit(request, reply)
     if (request.hasCrossedLoss) return
     if (reply.status === 500) {
-      // The hold, if there is one, goes when its lease is over.
+      // A hold, if there is one, expires with its lease.
       request.mustBeFree = !this.unknown.has(request.id)
       return
     }
@@ -304,7 +300,7 @@ export class Auditor {
     if (isComparable) this.judgeHeaders(request, reply, usedNow, others)
   }
 
-  /** Charges what a request cost, in the period in which it was taken. */
+  /** Charges a request in the period in which its credits were reserved. */
   private charge({ account, sentAt }: OpenRequest, credits: number): boolean {
     const { figures } = account
     if (!account.isMoving && (figures.period === undefined || sentAt >= figures.period.start)) {
@@ -319,7 +315,7 @@ export class Auditor {
     return true
   }
 
-  /** R1, R27, R45: the limit's headers are those of the decision. */
+  /** R1, R27, R45: the rate-limit headers match the limiter's decision. */
   private judgeLimit({ account, id, kind }: OpenRequest, reply: Reply): void {
     const decision = this.decisions.get(id)
     this.decisions.delete(id)
@@ -374,7 +370,7 @@ export class Auditor {
     this.hold("X-Credits-Balance", account.isBlurred || isWithin, explain)
   }
 
-  /** Reads what was logged since the last time. */
+  /** Reads new log entries. */
   readLog(): void {
     const queries = this.world?.store.memory.queries ?? []
     for (; this.seenQueries < queries.length; this.seenQueries++) {
@@ -384,7 +380,7 @@ export class Auditor {
     }
   }
 
-  /** Asks the log about requests that nobody knows the end of, when no hold of theirs can be open any more. */
+  /** Looks up requests with an unknown outcome in the log, once none of their holds can be open. */
   resolve(): void {
     this.readLog()
     for (const request of this.open) {
@@ -399,20 +395,21 @@ export class Auditor {
       account.version++
       enter(account.figures, this.now)
       if (logged === 0) continue
-      // A request alone has an order: the quota is charged first, and packs get back first (R30).
+      // Only a request that did not overlap with others has a known order: quota first, and packs are returned first
+      // (R30).
       if (hasCompany || hasCrossedLoss) account.isBlurred = true
       this.charge(request, logged)
     }
   }
 
-  /** R29, I3: what a crash left behind has come back. */
+  /** R29, I3: credits held by a crashed replica have been returned. */
   judgeHolds(): void {
     for (const { expiresAt, hold } of this.world?.store.memory.holds.values() ?? []) {
       this.hold("R29 holds end", expiresAt > this.now - 60_000, () => `${hold.id} of ${hold.accountId} is still held`)
     }
   }
 
-  /** Remembers the model. The function that is returned brings it back, as the store was brought back. */
+  /** Saves the model. The returned function restores it, together with the store. */
   snapshot(): () => void {
     const keys = new Map(Array.from(this.keys, ([secret, key]) => [secret, { ...key }]))
     const kept = new Map(
@@ -452,7 +449,7 @@ export class Auditor {
     return (this.world?.store.memory.holds.values() ?? []).some(({ hold }) => hold.accountId === accountId)
   }
 
-  /** Compares the books of all quiet accounts with the model. */
+  /** Compares the books of all accounts without open requests with the model. */
   compare(): void {
     const { world } = this
     if (world === undefined) return
@@ -471,14 +468,14 @@ export class Auditor {
     }
   }
 
-  /** At midnight, when nobody has asked for hours, a replica keeps next to nothing. */
+  /** At midnight, after hours without requests, a replica holds almost nothing in memory. */
   private judgeMemory(name: string, replica: Replica | undefined): void {
     const full = replica === undefined ? undefined : fullest(replica.kept)
     const explain = () => `${name} keeps ${full?.gained} more than at its start: ${full?.keys}`
     this.hold("memory is bounded", (full?.gained ?? 0) <= maxGained, explain)
   }
 
-  /** I2: the figures of an account are the sums of its entries, and of what is held for it. */
+  /** I2: an account's figures are the sums of its entries and holds. */
   private judgeEntries({ accounts, entries, holds }: Books): void {
     this.entries.read(entries, ({ accountId, balanceCredits }, owed, settled) => {
       const isSettled = settled === Math.min(owed, balanceCredits)

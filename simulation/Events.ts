@@ -15,43 +15,40 @@ import type { Chance } from "./world/Chance.ts"
 import type { Link } from "./world/Network.ts"
 import type { Trace } from "./world/Trace.ts"
 
-/** The behaviour of a customer's server for a while. */
+/** Temporary behavior of a customer's server. */
 type Mood = "well" | "failing" | "busy" | "away" | "silent" | "gone"
 
-/** A webhook as its customer knows it. */
 interface Hook {
   readonly id: string
   readonly url: string
   readonly account: ModelAccount
   readonly epoch: number
   mood: Mood
-  /** The first failure since the last success. */
   failingSince: number | undefined
-  /** True where it may have been disabled, so that its events may have ended. */
+  /** True if it may have been disabled, in which case its events may have been dropped. */
   isOver: boolean
 }
 
-/** An event that happened, and whose customer must hear of it (R53). */
+/** An event that the customer must receive (R53). */
 interface Expected {
   readonly name: string
   readonly hook: Hook
   readonly at: number
   failures: number
-  /** The last attempt, or the moment of the event before the first. */
+  /** Time of the last attempt, or of the event before the first attempt. */
   lastAt: number
-  /** The longest wait that a failed attempt asked for. */
+  /** Longest wait requested by a failed attempt. */
   waitMs: number
 }
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** A loop that has slept is late by up to a day. */
+/** A loop that has been sleeping is up to a day late. */
 const lateMs = dayMs + hourMs
 const busyForMs = hourMs
-/** An attempt that was taken before a suspension has begun by then. */
+/** An attempt leased before a suspension has started by then. */
 const underWayMs = 60_000
 
-/** The part of the world that events travel through. */
 interface Surroundings {
   readonly agenda: Agenda
   readonly trace: Trace
@@ -62,7 +59,7 @@ interface Surroundings {
   readonly wake: (work: Work, forMs: number) => void
 }
 
-/** A customer as the owner of an endpoint. */
+/** A customer who owns an endpoint. */
 interface Owner {
   readonly name: string
   readonly account: ModelAccount
@@ -70,11 +67,11 @@ interface Owner {
   readonly call: (call: Call) => Effect.Effect<Ended | undefined>
 }
 
-/** The servers of customers, and the events that must come to them. */
+/** Customers' servers, and the events that they must receive. */
 export class Events {
   private readonly hooks = new Map<string, Hook>()
   private readonly expected = new Map<string, Expected>()
-  /** Ids of events, by what the events tell. The same event has the same id in every attempt. */
+  /** Event ids by content. An event has the same id in every attempt. */
   private readonly ids = new Map<string, string>()
   private readonly world: Surroundings
   private readonly auditor: Auditor
@@ -84,7 +81,7 @@ export class Events {
     this.auditor = auditor
   }
 
-  /** The way of a replica to the servers of customers. */
+  /** A replica's connection to customers' servers. */
   readonly client = WebhookClient.of({
     check: () => Effect.void,
     post: (post) => Effect.suspend(() => this.take(post))
@@ -123,7 +120,7 @@ export class Events {
     return end(Effect.succeed({ status, retryAfterMs: mood === "busy" ? busyForMs : 0 }), 50)
   }
 
-  /** A failed attempt: the next one is due some time later. */
+  /** Records a failed attempt. The next one is due later. */
   private note(hook: Hook, expected: Expected | undefined, mood: Mood): void {
     const { agenda } = this.world
     hook.failingSince ??= agenda.now
@@ -133,7 +130,7 @@ export class Events {
     expected.failures++
     expected.lastAt = agenda.now
     if (wait === undefined) {
-      // It was given up as it is told.
+      // It was given up on schedule.
       this.expected.delete(`${hook.url} ${expected.name}`)
       return
     }
@@ -148,7 +145,7 @@ export class Events {
     this.world.wake("events", 3_000)
   }
 
-  /** Something has happened to a customer, who hears of it where there is a webhook. */
+  /** Expects an event if the customer has a usable webhook. */
   happened(me: Owner, name: string): void {
     const hook = this.hooks.get(urlOf(me))
     if (hook !== undefined && this.isUsable(me, hook)) this.expect(hook, name)
@@ -158,7 +155,7 @@ export class Events {
     return !hook.isOver && hook.account === me.account && hook.epoch === this.world.epoch
   }
 
-  /** A customer makes use of webhooks: makes one, tests it, and has a server that does not always work. */
+  /** Creates and tests a webhook, with a server that sometimes fails. */
   act(me: Owner): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { agenda } = this.world
@@ -179,13 +176,13 @@ export class Events {
     })
   }
 
-  /** The customer's account goes, and its events with it; without an answer nobody knows if it went. */
+  /** The account is deleted with its events. Without a response, the deletion is uncertain. */
   leave(me: Owner): void {
     const hook = this.hooks.get(urlOf(me))
     if (hook !== undefined) hook.isOver = true
   }
 
-  /** R53: deliveries of a suspended account are dropped, also those of requests that were under way. */
+  /** R53: deliveries of a suspended account are dropped, including those of requests in progress. */
   suspended(me: Owner): void {
     const hook = this.hooks.get(urlOf(me))
     for (const [name, expected] of this.expected) if (expected.hook === hook) this.expected.delete(name)
@@ -213,7 +210,7 @@ export class Events {
     })
   }
 
-  /** R53: each event came, or is still tried at the times that are told, or was given up after all of them. */
+  /** R53: each event was delivered, is being retried on schedule, or was given up after the last attempt. */
   judge(): void {
     const { agenda, brokenUntil, epoch, isCalm } = this.world
     for (const [name, it] of this.expected) {
@@ -231,7 +228,7 @@ const unreachable = Effect.fail(new WebhookUnreachable({ reason: "ECONNREFUSED" 
 
 const urlOf = ({ name }: Owner): string => `https://hooks.test/${name}`
 
-/** The type of an event, and the key or the test that it is about. */
+/** The type of an event, and its key or test. */
 const nameOf = ({ body, id }: WebhookPost): string => {
   const { data, type }: { readonly type: string; readonly data: { readonly key_id?: string } } = JSON.parse(body)
   return `${type} ${type === "webhook.test" ? id : (data.key_id ?? id)}`

@@ -1,12 +1,12 @@
 /*
- * The promises of Quarry as plain arithmetic. It is written from docs/contract.md and imports nothing of the product, so that
- * a mistake there is not made here too. Times are Unix milliseconds.
+ * The promises of Quarry as plain arithmetic, written from docs/contract.md. Imports nothing of the product, so that it
+ * cannot share its mistakes. Times are Unix milliseconds.
  */
 
 const minute = 60_000
 const daysIn = (year: number, month: number): number => new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
 
-/** R31: so many months after a day, at the latest on the month's last day. */
+/** R31: adds months to a day. In a shorter month, the last day. */
 const monthsAfter = (anchor: number, months: number): number => {
   const day = new Date(anchor)
   const month = day.getUTCMonth() + months
@@ -16,7 +16,7 @@ const monthsAfter = (anchor: number, months: number): number => {
   return first + (anchor % (24 * 60 * minute))
 }
 
-/** R31: the period around a moment. Without an anchor it is the UTC month. */
+/** R31: the period that contains a time. Without an anchor, the UTC month. */
 export const periodAround = (anchor: number | undefined, now: number): { start: number; end: number } => {
   const from = anchor ?? Date.UTC(2020, 0, 1)
   const a = new Date(from)
@@ -26,12 +26,11 @@ export const periodAround = (anchor: number | undefined, now: number): { start: 
   return { start: monthsAfter(from, months), end: monthsAfter(from, months + 1) }
 }
 
-/** The terms of an account, and what it has used of them. */
 export interface Figures {
   plan: "trial" | "starter" | "growth" | "business" | "custom"
-  /** Undefined where usage has no limit (R23). */
+  /** Undefined if usage is unlimited (R23). */
   quota: number | undefined
-  /** The quota of the periods to come. */
+  /** The quota of future periods. */
   agreed: number | undefined
   concurrency: number
   anchor: number | undefined
@@ -39,7 +38,7 @@ export interface Figures {
   used: number
   balance: number
   owed: number
-  /** All credits that were ever charged. */
+  /** All credits ever charged. */
   charged: number
 }
 
@@ -57,7 +56,7 @@ export const newFigures = (
   charged: 0
 })
 
-/** R31: when a period is over, the next one begins with nothing used. */
+/** R31: after the end of a period, the next one starts with nothing used. */
 export const enter = (it: Figures, now: number): void => {
   if (it.period === undefined || now < it.period.end) return
   it.period = periodAround(it.anchor, now)
@@ -65,7 +64,7 @@ export const enter = (it: Figures, now: number): void => {
   it.quota = it.agreed
 }
 
-/** R30: the quota first, then the packs. False where both together do not have so many. */
+/** R30: uses the quota before packs. Returns false if both together are not enough. */
 export const spend = (it: Figures, credits: number): boolean => {
   const fromQuota = it.quota === undefined ? credits : Math.min(credits, it.quota - it.used)
   it.used += fromQuota
@@ -79,10 +78,10 @@ type Sold = keyof typeof quotas
 
 export const quotaOf = (plan: Sold): number => quotas[plan]
 
-/** R41: of two subscriptions the higher plan counts. */
+/** R41: of two subscriptions, the higher plan counts. */
 export const planRank = (plan: Sold | undefined): number => (plan === undefined ? 0 : Object.keys(quotas).indexOf(plan))
 
-/** R39: what an upgrade inside a period adds to its quota. */
+/** R39: credits that an upgrade within a period adds to its quota. */
 export const upgraded = (from: number, to: number, at: number, period: { start: number; end: number }): number =>
   Math.floor(((to - from) * (period.end - at)) / (period.end - period.start))
 
@@ -90,7 +89,7 @@ export const upgraded = (from: number, to: number, at: number, period: { start: 
 export const creditsTakenBack = (credits: number, cents: number, refunded: number): number =>
   refunded === 0 ? 0 : Math.min(credits, Math.ceil((credits * refunded) / cents))
 
-/** R40: what is owed is settled from new credits first. */
+/** R40: new credits first settle the debt. */
 export const grant = (it: Figures, credits: number): void => {
   const settled = Math.min(it.owed, credits)
   it.owed -= settled
@@ -102,7 +101,7 @@ export interface Budget {
   readonly period: "day" | "month" | "life"
 }
 
-/** R50: the begin of a budget's period around a moment. Days and months are those of UTC. */
+/** R50: start of the budget period that contains a time. Days and months are UTC. */
 export const budgetStart = (period: Budget["period"], now: number): number => {
   const day = new Date(now)
   if (period === "life") return 0
@@ -111,7 +110,7 @@ export const budgetStart = (period: Budget["period"], now: number): number => {
 
 const hour = 60 * minute
 
-/** R53: the waits after a failed attempt. After the last there is none. */
+/** R53: waits after failed attempts. The last attempt has none. */
 export const eventWaitsMs: ReadonlyArray<number> = [
   5_000,
   5 * minute,
@@ -119,24 +118,24 @@ export const eventWaitsMs: ReadonlyArray<number> = [
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)
 ]
 
-/** Tests and redeliveries of an account in a rolling minute. */
+/** Maximum tests and redeliveries of an account per rolling minute. */
 export const deliveriesPerMinute = 12
 
-/** R53: a webhook that fails for so long is disabled. */
+/** R53: time after which a failing webhook is disabled. */
 export const failingMs = 5 * 24 * hour
 
-/** I4: a search that was answered with one of these was charged once, and any other not at all. */
+/** I4: searches with these statuses are charged once, all others never. */
 export const isCharged = (status: number): boolean => status === 200 || status === 502 || status === 504
 
-/** The limit on requests of a minute: 60 for each unit of concurrency, and at least 120 for a session. */
+/** Requests per minute: 60 per unit of concurrency, and at least 120 for a session. */
 export const limitOf = (kind: "key" | "session" | "marketplace" | "demo", concurrency: number): number =>
   kind === "marketplace" ? 1_200 : kind === "demo" ? 5 : Math.max(concurrency * 60, kind === "session" ? 120 : 0)
 
-/** R27: the rolling minute of one credential, recounted from all requests that were admitted. */
+/** R27: the rolling minute of one credential, counted from all admitted requests. */
 export class Window {
   private readonly admitted: Array<number> = []
 
-  /** The decision that a request of this moment must get. */
+  /** The decision for a request at this time. */
   decide(limit: number, now: number): { admitted: boolean; remaining: number; reset: number } {
     while ((this.admitted[0] ?? now) <= now - minute) this.admitted.shift()
     const admitted = this.admitted.length < limit

@@ -56,33 +56,31 @@ import { IdleClock } from "./world/IdleClock.ts"
 import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./world/Network.ts"
 import { tableOf, type Upstream } from "./world/Upstreams.ts"
 
-/** The machines and upstreams that all replicas share. */
+/** The infrastructure and upstreams that all replicas share. */
 export interface Surroundings {
   readonly agenda: Agenda
   readonly store: Store
-  /** The limiter that all replicas share, as they share a Redis. */
+  /** The shared rate limiter, as with Redis. */
   readonly limiter: RateLimiter["Service"]
   readonly upstreams: ReadonlyArray<Upstream>
   readonly provider: PaymentProvider["Service"]
-  /** The servers of customers. */
   readonly webhooks: WebhookClient["Service"]
-  /** Sees each call of the store when it begins there, and its exit. */
+  /** Observes each call that the store starts, and its result. */
   readonly watch: Watch
-  /** Runs what happens neither on a replica nor in the store, on time that is right. */
+  /** Runs effects that belong neither to a replica nor to the store, with a correct clock. */
   readonly outside: Server
 }
 
-/** The observer of replicas. */
 export interface Watch {
-  /** A call of the store has no answer. */
+  /** Called when a call to the store gets no response. */
   readonly unanswered: (requestId: string, isSettlement: boolean) => void
-  /** A method of the store has failed for another reason than the way to it. */
+  /** Called when a method of the store fails for a reason other than the network. */
   readonly mistaken: (method: string, defect: unknown) => void
-  /** A decision of the limiter. `isShared` is false where the replica counted by itself. */
+  /** Called for each decision of the limiter. `isShared` is false if the replica counted by itself. */
   readonly limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean) => void
 }
 
-/** The ways of one replica to what it stands on. */
+/** Network links of one replica. */
 export interface Links {
   readonly store: Link
   readonly limiter: Link
@@ -96,7 +94,7 @@ export interface Incoming {
   readonly body?: string
 }
 
-/** Takes an answer as it is written. */
+/** Receives a response as it is written. */
 export interface Answer {
   readonly head: (status: number, headers: Readonly<Record<string, string | undefined>>) => void
   readonly chunk: (text: string) => void
@@ -109,13 +107,13 @@ export const origin = "https://quarry.test"
 export const demoOrigin = "https://www.quarry.test"
 export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 
-/** A settlement is repeated until it is known, for as long as the hold's lease. */
+/** A settlement is retried until its outcome is known, at most for the lease of the hold. */
 const untilSettled: Patience = { forMs: 105_000, untilKnown: true }
 const settlements: ReadonlySet<string> = new Set(["settle", "settlePart"])
-/** The time after which a replica counts by itself, when the limiter does not answer. */
+/** Time after which a replica counts by itself if the limiter does not respond. */
 const limiterPatience: Patience = { forMs: 150, untilKnown: false }
 
-/** The store's services as a replica has them: each call goes over its link. */
+/** The store's services as seen by a replica: each call goes over its link. */
 const remoteStore = (
   { agenda, store, watch }: Surroundings,
   link: Link,
@@ -139,7 +137,7 @@ const remoteStore = (
   return Layer.merge(inStore, own)
 }
 
-/** The SQL layers of a replica. The auditor hears of what could not be answered, and of other defects. */
+/** The SQL layers of a replica. Reports unanswered calls and other defects to the auditor. */
 const watched = (layer: ReturnType<EmbeddedStore["layerOver"]>, watch: Watch) =>
   Layer.effectContext(
     Effect.map(Layer.build(layer), (context) => {
@@ -156,12 +154,12 @@ const watched = (layer: ReturnType<EmbeddedStore["layerOver"]>, watch: Watch) =>
     })
   )
 
-/** The payment provider over a link. Where it cannot be reached it fails as its adapter does. */
+/** The payment provider over a link. If it is unreachable, calls fail as in its adapter. */
 const remoteProvider = ({ agenda, outside, provider }: Surroundings, link: Link) => {
   const call = <A, E>(_: string, effect: Effect.Effect<A, E>) =>
     callOver(agenda, link, outside, effect).pipe(
       Effect.catchDefect((defect) =>
-        // Every method that asks the provider fails with `ProviderUnavailable` where it is away.
+        // Every method that calls the provider fails with `ProviderUnavailable` if it is unreachable.
         defect instanceof Unreachable
           ? Effect.fail(new ProviderUnavailable({ reason: defect.message, retryAfter: undefined }) as E)
           : Effect.die(defect)
@@ -170,7 +168,7 @@ const remoteProvider = ({ agenda, outside, provider }: Surroundings, link: Link)
   return Layer.succeed(PaymentProvider, { ...remote(provider, call), verify: provider.verify })
 }
 
-/** The limiter that replicas share. One that cannot reach it counts by itself (R28). */
+/** The shared limiter. A replica that cannot reach it counts by itself (R28). */
 const sharedLimiter = ({ agenda, limiter, outside, watch }: Surroundings, link: Link, own: RateLimiter["Service"]) =>
   RateLimiter.of({
     hit: (rate) =>
@@ -190,7 +188,7 @@ const randomOf = (chance: Chance): Random.Random => ({
   nextDoubleUnsafe: () => chance.real()
 })
 
-/** Returns the credits of holds whose lease is over, as the ledger over a database does by itself. */
+/** Releases expired holds, as the SQL ledger does by itself. */
 const sweeper = Layer.effectDiscard(
   Effect.gen(function* () {
     const ledger = yield* Ledger
@@ -268,10 +266,10 @@ type Needs = Exclude<Effect.Services<ReturnType<typeof makeApp>>, Scope.Scope>
 const makeApp = () =>
   HttpRouter.toHttpEffect(Routes.service).pipe(Effect.provideService(HttpRouter.RouterConfig, Routes.routerConfig))
 
-/** Background work that most of the time has nothing to do. */
+/** Background work that is idle most of the time. */
 export type Work = "payments" | "holds" | "events"
 
-/** The clocks of the loops that look for work, which sleep on while there is none. */
+/** Clocks of background loops, which keep sleeping while there is no work. */
 type Loops = { readonly [W in Work]: IdleClock }
 
 interface Machine {
@@ -279,11 +277,11 @@ interface Machine {
   readonly loops: Loops
 }
 
-/** One process of Quarry: real routes, middlewares, handlers and services, from its start to its end. */
+/** One process of Quarry, from start to end, with the real routes, middleware, handlers and services. */
 export class Replica {
   state: "serving" | "draining" | "off" = "serving"
   inFlight = 0
-  /** Called when the process ends: what the clients of open connections do when they break. */
+  /** Called when the process ends, so that clients notice their broken connections. */
   readonly connections = new Set<() => void>()
   readonly loops: Loops
   private readonly scope = Scope.makeUnsafe()
@@ -294,7 +292,7 @@ export class Replica {
   private readonly links: Links
   private readonly agenda: Agenda
   private readonly store: Store
-  /** Requests that run in promises. */
+  /** Number of requests that run in promises. */
   private inPromises = 0
 
   constructor(around: Surroundings, links: Links, chance: Chance, skewMs: (now: number) => number) {
@@ -321,7 +319,7 @@ export class Replica {
     this.kept = kept
   }
 
-  /** Serves a request. The fiber ends with the answer's last byte; its interruption is the client's leaving. */
+  /** Serves a request. The fiber ends with the last byte of the response. Interrupting it disconnects the client. */
   serve(incoming: Incoming, answer: Answer): Fiber.Fiber<void> {
     this.inFlight++
     if (incoming.path === "/mcp") this.countPromises(1)
@@ -341,7 +339,7 @@ export class Replica {
     this.agenda.promises += more
   }
 
-  /** Dies as by SIGKILL: no fiber of it wakes up again, and what it has sent arrives all the same. */
+  /** Dies like from SIGKILL: none of its fibers continues, but messages that it has sent arrive. */
   crash(): void {
     this.state = "off"
     this.countPromises(-this.inPromises)
@@ -351,7 +349,7 @@ export class Replica {
     this.connections.clear()
   }
 
-  /** Ends as by SIGTERM: it takes nothing new, answers what it has, and closes its services. */
+  /** Shuts down like on SIGTERM: accepts nothing new, completes open requests, and closes its services. */
   stop(done: () => void): void {
     this.state = "draining"
     const end = Effect.gen({ self: this }, function* () {

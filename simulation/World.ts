@@ -21,25 +21,25 @@ export interface Options {
   readonly days: number
   readonly replicas: number
   readonly customers: number
-  /** Requests of one customer in a year. */
+  /** Requests per customer and year. */
   readonly requests: number
-  /** False: nothing breaks. */
+  /** Whether faults occur. */
   readonly faults: boolean
-  /** The run ends after so many events. */
+  /** Ends the run after this many events. */
   readonly maxEvents?: number | undefined
-  /** The store of the replicas; in memory by default. */
+  /** The store of the replicas. In memory by default. */
   readonly store?: "memory" | "embedded" | undefined
   readonly write?: ((line: string) => void) | undefined
-  /** An actor of a test beside the usual ones. It is given the world before its time begins. */
+  /** An additional actor of a test, called with the world before its time starts. */
   readonly script?: ((world: World) => void) | undefined
 }
 
 export const startAt = Date.parse("2027-01-01T00:00:00Z")
 export const dayMs = 86_400_000
-/** Everybody comes in the same half hour of a day, when faults come too. Else the two would hardly ever meet. */
+/** Everyone visits in the same half hour of the day, when most faults occur. Otherwise they would rarely coincide. */
 export const rushStartMs = 12 * 3_600_000
 export const rushMs = 1_800_000
-/** The time after a fault in which its traces may still be there. */
+/** Time after a fault during which its effects may still be visible. */
 const settlingMs = 600_000
 
 const calmWeather: Weather = { meanMs: 2, loss: 0, cut: 0, halfOpen: 0, duplicate: 0 }
@@ -48,14 +48,14 @@ const internetWeather: Weather = { meanMs: 30, loss: 0.003, cut: 0.004, halfOpen
 export interface Slot {
   readonly name: string
   readonly lines: { readonly [Name in keyof Links]: Line }
-  /** The error of the machine's clock: so much at the start, and so much more each day. */
+  /** Error of the machine's clock: the offset at the start, and its change per day. */
   readonly skewMs: number
   readonly driftMsADay: number
   replica: Replica | undefined
   starts: number
 }
 
-/** Every machine of a deployment, and the networks between them. */
+/** All machines of a deployment, and the networks between them. */
 export class World {
   readonly agenda: Agenda
   readonly trace: Trace
@@ -68,9 +68,9 @@ export class World {
   readonly events: Events
   readonly options: Options
   readonly endAt: number
-  /** Counts how often the store has lost moments. */
+  /** Number of times that the store has lost writes. */
   epoch = 0
-  /** The last moment at which something was broken. */
+  /** End of the latest fault. */
   brokenUntil = startAt
   private readonly provider: PaymentProvider["Service"]
   private readonly limiter: RateLimiter["Service"]
@@ -105,7 +105,7 @@ export class World {
     for (const slot of this.slots) this.start(slot)
   }
 
-  /** A stream of chance of its own for each name. */
+  /** Returns a separate random stream for each name. */
   chance(name: string): Chance {
     return new Chance(`${this.options.seed} ${name}`)
   }
@@ -140,23 +140,23 @@ export class World {
     this.trace.add(slot.name, "starts")
   }
 
-  /** The replica that gets the next request. */
+  /** The replica for the next request. */
   readonly pickReplica = (): Replica | undefined => {
     const serving = this.slots.flatMap(({ replica }) => (replica?.state === "serving" ? [replica] : []))
     return serving.length === 0 ? undefined : this.balancer.pick(serving)
   }
 
-  /** Tells the loops of all replicas that there may be work of this kind for so long. */
+  /** Tells the loops of all replicas that there may be work of this kind for `forMs`. */
   wake(work: Work, forMs: number): void {
     for (const { replica } of this.slots) replica?.loops[work].wake(forMs)
   }
 
-  /** True where nothing has been broken for long enough that everything must be as it should be. */
+  /** True once the last fault was long enough ago that everything must be consistent. */
   get isCalm(): boolean {
     return this.agenda.now > this.brokenUntil + settlingMs
   }
 
-  /** Runs an actor of the simulation: a customer, the operator, the maker of faults. */
+  /** Runs an actor of the simulation: a customer, the operator, or the source of faults. */
   act(actor: Effect.Effect<void>, onEnd: (failure: unknown) => void): Fiber.Fiber<void> {
     const fiber = Effect.runForkWith(this.context)(actor)
     fiber.addObserver((exit) => {

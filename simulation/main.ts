@@ -7,8 +7,8 @@ import type { Options } from "./World.ts"
 /*
  * npm run simulate -- --seed 7 --days 365 --replicas 4
  *
- * Simulates a deployment, and ends with 1 at the first promise that is broken. With --seconds it runs new seeds, one after
- * the other, for so many seconds of CPU. --twice compares the digests of two runs of each seed.
+ * Simulates a deployment, and exits with 1 at the first broken promise. With --seconds it runs new seeds for that many
+ * seconds of CPU. --twice compares the digests of two runs of each seed.
  */
 
 const { values } = parseArgs({
@@ -34,7 +34,7 @@ const { values } = parseArgs({
 
 const startedAt = performance.now()
 const elapsedMs = () => Math.round(performance.now() - startedAt)
-/** Other work on the machine does not change it much. */
+/** CPU time, because other work on the machine barely affects it. */
 const cpuSeconds = () => process.cpuUsage().user / 1_000_000
 
 const store = values.store === "embedded" ? "embedded" : "memory"
@@ -74,7 +74,7 @@ const explain = async (failed: Report): Promise<void> => {
   console.log(`again: ${command(report.options)}`)
 }
 
-/** Runs one seed. True where every promise was kept. */
+/** Runs one seed. Returns true if all promises were kept. */
 const run = async (seed: number): Promise<boolean> => {
   const report = await simulate(optionsOf(seed))
   if (report.failure !== undefined) {
@@ -91,7 +91,7 @@ const run = async (seed: number): Promise<boolean> => {
 
 const runAll = async (): Promise<boolean> => {
   const seconds = Number(values.seconds)
-  // New seeds each time, which the output names: they need not be good random numbers.
+  // New seeds, which the output names. They need not be good random numbers.
   const first = values.seed === undefined && seconds > 0 ? Date.now() % 1_000_000_000 : Number(values.seed ?? 1)
   const count = seconds > 0 ? Number.POSITIVE_INFINITY : Number(values.seeds)
   for (let index = 0; index < count; index++) {

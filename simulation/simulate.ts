@@ -18,14 +18,14 @@ export interface Report {
   readonly failure: string | undefined
 }
 
-/** The database is loaded where it is asked for: the store in memory starts without it. */
+/** Loads the database only if it is used, because the in-memory store starts faster without it. */
 const openDatabase = async (agenda: Agenda) => (await import("./store/Database.ts")).Database.open(agenda)
 
-/** Runs one simulation to its end, or to the first promise that is broken. */
+/** Runs one simulation until its end or the first broken promise. */
 export const simulate = async (options: Options): Promise<Report> => {
-  // Loaded before the time begins: a replica loads it with the first request of an agent.
+  // Loaded before time starts. Otherwise a replica would load it with the first request of an agent.
   await import("../src/mcp/ProtocolServer.ts")
-  // The registry of metrics is the process's own: made here, it is none of a replica's collections.
+  // Creates the process's registry of metrics now, so that it does not count as a replica's collection.
   Effect.runSync(Metric.snapshot)
   const auditor = new Auditor()
   const agenda = new Agenda(startAt)
@@ -55,7 +55,7 @@ export const simulate = async (options: Options): Promise<Report> => {
     if (world.isCalm) auditor.judgeHolds()
   })
   every(dayMs, () => auditor.compare())
-  // The sweeps of midnight are over by then.
+  // The sweeps of midnight have finished by then.
   agenda.after(2_400_000, () => every(dayMs, () => payments.judge(people)))
   every(dayMs, () => world.events.judge())
   options.script?.(world)

@@ -1,6 +1,6 @@
 import { Clock, Context, Duration, Effect, type Exit, Scheduler } from "effect"
 
-/** A moment to come. `cancel` takes it off the agenda. */
+/** A future entry. `cancel` removes it from the agenda. */
 export interface Appointment {
   cancel(): void
 }
@@ -11,22 +11,24 @@ interface Entry extends Appointment {
   run: (() => void) | undefined
 }
 
-/** True where `a` comes before `b`: what was planned first comes first within a millisecond. */
+/** True if `a` precedes `b`. Within a millisecond, entries keep the order in which they were added. */
 const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order)
 
 /**
- * Simulated time. Everything that will happen is on one agenda, and the clock jumps from one entry to the next: nothing
- * waits for real time. What runs now is in `ready`, in the order in which it was made ready, so that a run depends on
- * nothing but its seed.
+ * Simulated time. All future events are on one agenda, and the clock jumps from one entry to the next without waiting.
+ * `ready` has the current work in order, so that a run depends only on its seed.
  */
 export class Agenda {
-  /** Unix milliseconds, always whole. */
+  /** Unix milliseconds, always an integer. */
   now: number
-  /** Entries that have been run. */
+  /** Number of entries run so far. */
   count = 0
-  /** Work outside of simulated time, such as a statement of the embedded database. Time stands still while there is some. */
+  /**
+   * Number of operations outside simulated time, such as statements of the embedded database. Time stops while there
+   * are any.
+   */
   outside = 0
-  /** Work in promises, such as of the library of `/mcp`. Time goes on when each of them waits for it. */
+  /** Number of operations in promises, such as in the library of `/mcp`. Time advances once all of them wait for it. */
   promises = 0
   private order = 0
   private readonly heap: Array<Entry> = []
@@ -58,7 +60,7 @@ export class Agenda {
     this.ready.push(task)
   }
 
-  /** Runs everything that is ready, and what that makes ready. */
+  /** Runs everything that is ready, and everything that becomes ready. */
   drain(): void {
     if (this.isDraining) return
     this.isDraining = true
@@ -73,7 +75,7 @@ export class Agenda {
     }
   }
 
-  /** Lets time pass until `end`, as long as `goesOn`. */
+  /** Advances time until `end`, as long as `goesOn` returns true. */
   async runUntil(end: number, goesOn: () => boolean): Promise<void> {
     this.drain()
     while (goesOn()) {
@@ -91,7 +93,7 @@ export class Agenda {
     }
   }
 
-  /** Lets promises go on until all of them wait for the time. */
+  /** Runs promises until all of them wait for simulated time. */
   private async settlePromises(): Promise<void> {
     for (let quietTurns = 0; quietTurns < 2; quietTurns++) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -114,7 +116,7 @@ export class Agenda {
     heap[index] = entry
   }
 
-  /** The next entry that was not cancelled, up to `end`. */
+  /** The next entry up to `end` that was not cancelled. */
   private pop(end: number): Entry | undefined {
     while (true) {
       const first = this.heap[0]
@@ -156,8 +158,8 @@ export const schedulerOf = (agenda: Agenda): Scheduler.Scheduler => ({
 const nanosPerMilli = 1_000_000
 
 /**
- * The clock of one machine. `skewMs` is its error at a moment, which grows where it drifts. After `isOff` nothing that
- * slept on it wakes up: that is what a crash is.
+ * The clock of one machine. `skewMs` is its error at a time, which grows if it drifts. Once `isOff` returns true,
+ * sleeping fibers never wake up, as after a crash.
  */
 export const clockOf = (
   agenda: Agenda,
@@ -187,11 +189,10 @@ export const clockOf = (
   }
 }
 
-/** The context in which the fibers of a machine run. */
 export const machineContext = (agenda: Agenda, clock: Clock.Clock): Context.Context<never> =>
   Context.make(Clock.Clock, clock).pipe(Context.add(Scheduler.Scheduler, schedulerOf(agenda)))
 
-/** Runs an effect on simulated time that does not wait for any. */
+/** Runs an effect that does not wait for simulated time. */
 export const exitNow = <A, E, R>(
   agenda: Agenda,
   effect: Effect.Effect<A, E, R>,

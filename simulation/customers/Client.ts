@@ -4,35 +4,35 @@ import type { Incoming, Replica } from "../Replica.ts"
 import type { Link } from "../world/Network.ts"
 import type { Agenda } from "./Agenda.ts"
 
-/** An answer as its client got it. */
+/** A response as the client received it. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
 }
 
-/** The end of a request. */
+/** The outcome of a request. */
 export type Outcome =
-  /** The whole answer came. */
+  /** The complete response arrived. */
   | { readonly _tag: "answered"; readonly reply: Reply }
-  /** It reached a replica, and its answer did not come, or not to its end. `text` is what came. */
+  /** It reached a replica, but its response was lost or incomplete. `text` is the received part. */
   | { readonly _tag: "cut"; readonly text: string }
-  /** It reached nobody. */
+  /** It reached no replica. */
   | { readonly _tag: "unsent" }
 
-/** The longest that a client waits. A batch may take 60 seconds, and settling it some more. */
+/** Maximum time that a client waits. A batch takes up to 60 seconds, plus its settlement. */
 const clientPatienceMs = 130_000
 
 interface Way {
   readonly agenda: Agenda
   readonly link: Link
-  /** The replica that a load balancer picks; undefined where none takes requests. */
+  /** The replica that the load balancer selects. Undefined if none accepts requests. */
   readonly replica: () => Replica | undefined
-  /** The time after which the client leaves, where it does not wait for the answer. */
+  /** Time after which the client disconnects without waiting for the response. */
   readonly leavesAfterMs?: number | undefined
 }
 
-/** Sends a request over the internet and waits for what comes back. */
+/** Sends a request over the internet and waits for its outcome. */
 export const send = (incoming: Incoming, { agenda, leavesAfterMs, link, replica }: Way): Effect.Effect<Outcome> =>
   Effect.callback<Outcome>((resume) => {
     let isOver = false
@@ -76,20 +76,20 @@ export const send = (incoming: Incoming, { agenda, leavesAfterMs, link, replica 
           else link.carry(() => end({ _tag: "answered", reply: { status, headers, text } }))
         }
       })
-      // A fiber that fails has closed its connection.
+      // A failed fiber has closed its connection.
       fiber.addObserver((exit) => {
         if (exit._tag === "Failure") broken()
       })
     })
   })
 
-/** R50: the message of a 402 names the key's budget where that has ended, and not the account's credits. */
+/** R50: the message of a 402 names the key's budget if that is exhausted, and not the account's credits. */
 export const namesBudget = ({ status, text }: Reply): boolean =>
   status === 402 && text.includes("this API key's budget")
 
 export const credits = (reply: Reply): number => Number(reply.headers["x-credits-used"] ?? 0)
 
-/** A request that has ended, where it reached a replica. */
+/** A completed request that reached a replica. */
 export interface Ended {
   readonly request: OpenRequest
   readonly outcome: Exclude<Outcome, { readonly _tag: "unsent" }>
@@ -101,11 +101,11 @@ export interface Call {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly as?: CallerKind
-  /** The secret of a key that was handed out. Its 401 is judged by whoever uses it. */
+  /** The secret of a key with bounds. Its user checks a 401 itself. */
   readonly key?: string
-  /** The address that it comes from, if not from the person's own address. */
+  /** The client address, if it is not the person's own. */
   readonly address?: string
-  /** The most that it may cost. */
+  /** Maximum charge. */
   readonly credits?: number
   readonly leavesAfterMs?: number | undefined
 }

@@ -26,7 +26,7 @@ const askWho: Habit = (me) => whoAmI(me)
 const webhooks: Habit = (me) => me.world.events.act(me)
 const inPart: Habit = (me) => stream(me)
 
-/** Of so many turns, each habit has its share. What is rare in life is more frequent here. */
+/** Relative frequency of each habit. Rare events are more frequent here than in reality. */
 const habits: ReadonlyArray<readonly [number, Habit]> = [
   [56, search],
   [8, keyedSearch],
@@ -54,7 +54,7 @@ const pickHabit = (me: Person): Habit => {
   return search
 }
 
-/** The habits that need a session or a key. */
+/** Habits that need a session or a key. */
 const ofAccounts: ReadonlySet<Habit> = new Set([
   rotate,
   askWho,
@@ -65,7 +65,7 @@ const ofAccounts: ReadonlySet<Habit> = new Set([
   webhooks
 ])
 
-/** Those without a session or a key of their own do what everybody can. */
+/** Without a session or key, replaces habits that need one. */
 const inPublic = (habit: Habit): Habit => (ofAccounts.has(habit) ? search : habit)
 
 const kinds: ReadonlyArray<Kind> = [
@@ -81,7 +81,7 @@ const kinds: ReadonlyArray<Kind> = [
   "buyer"
 ]
 
-/** Sleeps until the rush hour of a day some days later. */
+/** Sleeps until the rush hour of a later day. */
 export const untilVisit = (me: Person, meanDays: number) =>
   Effect.suspend(() => {
     const { now } = me.world.agenda
@@ -90,7 +90,7 @@ export const untilVisit = (me: Person, meanDays: number) =>
     return Effect.sleep(Math.max(at - now, 0))
   })
 
-/** Turns of a visit, and the requests of one, which were counted: bursts make them many. */
+/** Turns per visit, and the measured mean of requests per turn, which bursts increase. */
 const turns = 4
 const requestsOfTurn = 3.4
 
@@ -100,7 +100,7 @@ export const peopleOf = (world: World, auditor: Auditor): ReadonlyArray<Person> 
     return new Person(world, auditor, `${kind}-${index + 1}`, kind)
   })
 
-/** Somebody who comes back again and again, and does some things each time. */
+/** A customer who returns regularly and acts a few times per visit. */
 export const live = (me: Person, payments: Payments): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { endAt, options, agenda } = me.world

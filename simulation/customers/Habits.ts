@@ -42,7 +42,7 @@ export interface Result {
   readonly results: { readonly organic: ReadonlyArray<{ readonly url: string }> }
 }
 
-/** R15: an answer, cached or not, is one to what was asked. */
+/** R15: an answer, cached or not, matches the search. */
 export const judgeResult = ({ auditor }: Person, id: string, asked: Asked, { results }: Result): void => {
   const [first] = results.organic
   auditor.hold(
@@ -52,7 +52,7 @@ export const judgeResult = ({ auditor }: Person, id: string, asked: Asked, { res
   )
 }
 
-/** A part of the requests is left by their clients before the answer. */
+/** Some clients disconnect before the response. */
 const leaving = ({ chance }: Person) => (chance.isTrue(0.03) ? chance.between(1, 600) : undefined)
 
 const judgeSearch = (me: Person, { outcome, request }: Ended, asked: Asked): void => {
@@ -65,14 +65,13 @@ const judgeSearch = (me: Person, { outcome, request }: Ended, asked: Asked): voi
   if (reply.status === 200) judgeResult(me, request.id, asked, JSON.parse(reply.text))
 }
 
-/** One search. */
 export const search = Effect.fnUntraced(function* (me: Person) {
   const asked = ask(me)
   const ended = yield* me.call({ method: "GET", path: pathOf(asked), credits: 1, leavesAfterMs: leaving(me) })
   if (ended !== undefined) judgeSearch(me, ended, asked)
 })
 
-/** A request that cannot be served: it costs a hit of the limit and nothing else. */
+/** An invalid request: it counts for the rate limit but costs nothing. */
 export const mistake = Effect.fnUntraced(function* (me: Person) {
   const path = me.chance.pick([
     "/v1/query?query=",
@@ -87,17 +86,17 @@ export const mistake = Effect.fnUntraced(function* (me: Person) {
   me.auditor.answered(ended.request, reply, 0)
 })
 
-/** A request with an idempotency key, as its client remembers it. */
+/** A request with an idempotency key. */
 interface Keyed {
   readonly key: string
   readonly epoch: number
-  /** The answer that was charged; undefined where the client has none. */
+  /** The charged answer. Undefined if the client has none. */
   reply: Reply | undefined
 }
 
 const newKeyed = (me: Person): Keyed => ({ key: me.chance.hex(16), epoch: me.world.epoch, reply: undefined })
 
-/** R44: a repetition of what was charged costs nothing and says the same. */
+/** R44: retrying a charged request is free and returns the same answer. */
 const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply): void => {
   const first = keyed.reply
   const isReplay = reply.headers["idempotent-replayed"] === "true"
@@ -109,7 +108,7 @@ const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply): void =
   me.auditor.hold("R44 the same answer", isSame, () => `${id}: ${reply.text}, first ${first.text}`)
 }
 
-/** Asks with an idempotency key until there is an answer, and sometimes once more. */
+/** Sends a search with an idempotency key until it is answered, and sometimes once more. */
 export const keyedSearch = Effect.fnUntraced(function* (me: Person) {
   const keyed = newKeyed(me)
   const asked = ask(me)
@@ -160,7 +159,7 @@ const judgeRows = (
   }
 }
 
-/** Rows that were charged are those that were dispatched: a few may have had no time (R19). */
+/** Exactly the dispatched rows are charged. A few may have had no time left (R19). */
 const judgeBatchCost = ({ auditor, kind }: Person, id: string, results: ReadonlyArray<RowResult>, cost: number) => {
   if (kind === "demo") return auditor.hold("R24 the demo is free", cost === 0, () => `${id} cost ${cost}`)
   const most = results.filter(isRowCharged).length
@@ -168,7 +167,7 @@ const judgeBatchCost = ({ auditor, kind }: Person, id: string, results: Readonly
   auditor.hold("I4 rows", cost >= least && cost <= most, () => `${id} cost ${cost}, with ${least} to ${most} rows`)
 }
 
-/** A batch that is answered as a whole. */
+/** A batch without streaming. */
 export const batch = Effect.fnUntraced(function* (me: Person) {
   const { queries, rows } = batchOf(me)
   const ended = yield* me.call({
@@ -189,7 +188,7 @@ export const batch = Effect.fnUntraced(function* (me: Person) {
   me.auditor.answered(ended.request, reply, credits(reply))
 })
 
-/** A batch with an idempotency key, which a client sends again and again. It is charged as a whole, once. */
+/** A batch with an idempotency key, which its client retries. It is charged once, as a whole. */
 export const keyedBatch = Effect.fnUntraced(function* (me: Person) {
   const { queries, rows } = batchOf(me)
   const keyed = newKeyed(me)
@@ -220,7 +219,7 @@ export const keyedBatch = Effect.fnUntraced(function* (me: Person) {
   }
 })
 
-/** The lines of a stream that are whole. */
+/** The complete lines of a stream. */
 const linesOf = (
   text: string
 ): ReadonlyArray<RowResult & { readonly type: string; readonly index: number; readonly credits_used: number }> =>
@@ -230,7 +229,7 @@ const linesOf = (
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line))
 
-/** A batch that is read line by line, and sometimes left in the middle. */
+/** A streamed batch, which some clients abandon. */
 export const stream = Effect.fnUntraced(function* (me: Person, length?: number, leavesAfterMs?: number) {
   const { queries, rows } = batchOf(me, length)
   const ended = yield* me.call({
@@ -260,13 +259,13 @@ export const stream = Effect.fnUntraced(function* (me: Person, length?: number, 
   me.auditor.answered(request, outcome.reply, cost)
 })
 
-/** Many requests at the same time: more than a minute admits, or than the quota has. */
+/** Many concurrent requests: more than the rate limit or the quota allows. */
 export const burst = Effect.fnUntraced(function* (me: Person) {
   const count = me.kind === "demo" ? me.chance.between(3, 9) : me.chance.pick([3, 5, 8, 70])
   yield* Effect.forEach(Array.from({ length: count }), () => search(me), { concurrency: "unbounded", discard: true })
 })
 
-/** Requests in a minute and exactly a minute later: some find the window as it was, others a millisecond after its edge. */
+/** Requests now and exactly a minute later: some arrive just before the end of the window, others just after. */
 export const atTheEdge = Effect.fnUntraced(function* (me: Person) {
   const { agenda } = me.world
   const isPublic = !me.hasAccount
@@ -277,7 +276,7 @@ export const atTheEdge = Effect.fnUntraced(function* (me: Person) {
   const startedAt = agenda.now
   yield* some
   if (me.chance.isTrue(0.5)) {
-    // All of these are denied, and none of them may count when the first ones have left the window.
+    // All of these are denied, and none may count once the first requests have left the window.
     yield* Effect.sleep(Math.max(startedAt + 30_000 - agenda.now, 0))
     yield* some
   }
@@ -285,7 +284,7 @@ export const atTheEdge = Effect.fnUntraced(function* (me: Person) {
   yield* some
 })
 
-/** A batch that is paid partly from the quota and partly from packs, and that is often left before all of it has run. */
+/** A batch paid from both quota and packs, often abandoned before all rows have run. */
 export const acrossQuota = Effect.fnUntraced(function* (me: Person) {
   const { balance, quota = 0, used } = me.account.figures
   const left = quota - used
@@ -295,7 +294,6 @@ export const acrossQuota = Effect.fnUntraced(function* (me: Person) {
 })
 const maxAcross = 30
 
-/** Asks who it is. */
 export const whoAmI = Effect.fnUntraced(function* (me: Person, as: CallerKind = me.usualKind) {
   const ended = yield* me.call({ method: "GET", path: "/v1/me", as })
   if (ended?.outcome._tag === "answered") me.auditor.answered(ended.request, ended.outcome.reply, 0)
@@ -303,7 +301,7 @@ export const whoAmI = Effect.fnUntraced(function* (me: Person, as: CallerKind = 
 
 const idOfKey = ({ secret, world }: Person): string | undefined => world.store.memory.keys.get(secret)?.id
 
-/** Replaces the key. The old one ends with the answer. */
+/** Rotates the key. The response revokes the old one. */
 export const rotate = Effect.fnUntraced(function* (me: Person) {
   const { auditor } = me
   const old = me.secret
@@ -321,17 +319,17 @@ export const rotate = Effect.fnUntraced(function* (me: Person) {
   auditor.keyRevoked(old)
   auditor.keys.set(secret, { accountId: me.account.id, revokedAt: undefined })
   me.secret = secret
-  // The old key, some seconds later, as a program uses it that was forgotten.
+  // A forgotten program uses the old key a few seconds later.
   yield* Effect.sleep(me.chance.pick([100, 11_000]))
   me.secret = old
   yield* me.call({ method: "GET", path: "/v1/me" })
   if (me.secret === old) me.secret = secret
 })
 
-/** Deletes the account, and comes back with the same address: the trial goes on where it was (R32). */
+/** Deletes the account and signs up again with the same address: the trial continues where it was (R32). */
 export const leaveAndReturn = Effect.fnUntraced(function* (me: Person) {
   const { auditor, secret } = me
-  // Without an answer, nobody outside knows if the account is still there.
+  // Without a response, it is unknown if the account still exists.
   auditor.keyChanging(secret)
   me.world.events.leave(me)
   const ended = yield* me.call({ method: "DELETE", path: "/v1/account", as: "session" })
@@ -341,7 +339,7 @@ export const leaveAndReturn = Effect.fnUntraced(function* (me: Person) {
   if (ended.outcome.reply.status >= 300) return
   yield* Effect.sleep(400_000)
   yield* quiet(me.world.store)
-  // Another request may have found out meanwhile that the account is gone.
+  // Another request may have discovered meanwhile that the account is gone.
   if (me.world.store.memory.accounts.has(me.account.id)) return
   me.register(me.auditor.trialUsed(me.account, `${me.name}@people.test`))
 })

@@ -6,7 +6,7 @@ import { credits, namesBudget, type Reply } from "./Client.ts"
 import { ask, judgeResult, pathOf, search } from "./Habits.ts"
 import type { Person } from "./Person.ts"
 
-/** A bound is not judged so near to its moment. */
+/** Bounds are not checked this close to their time, in milliseconds. */
 const tolerance = 10_000
 
 const revoke = Effect.fnUntraced(function* (me: Person, { id, secret }: BoundedKey) {
@@ -45,7 +45,7 @@ const make = Effect.fnUntraced(function* (me: Person) {
   return key
 })
 
-/** R51: the new secret has the bounds of the old one, and what was spent of its budget. */
+/** R51: the new secret inherits the bounds of the old one, and the spending of its budget. */
 const rotate = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   const { agenda } = me.world
   me.auditor.keyChanging(key.secret)
@@ -75,7 +75,7 @@ const spentSince = (key: BoundedKey, start: number) => {
   return spent
 }
 
-/** Checks the answer of a search with such a key, and what it says about the budget. */
+/** Checks the response to a search with such a key, and what it states about the budget. */
 const judge = (me: Person, key: BoundedKey, { id, sentAt }: OpenRequest, reply: Reply): void => {
   const { auditor } = me
   const start = budgetStart(key.budget.period, sentAt)
@@ -88,7 +88,7 @@ const judge = (me: Person, key: BoundedKey, { id, sentAt }: OpenRequest, reply: 
   auditor.hold("R50 the budget", spent.least <= key.budget.credits, explain)
 }
 
-/** A search within the bounds, with the secret of now or the one before. */
+/** A search within the bounds, with the current or the previous secret. */
 const within = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   const { agenda, epoch } = me.world
   const asked = { ...ask(me), target: key.target, page: 1, safe: "off" as const }
@@ -98,7 +98,7 @@ const within = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   if (ended === undefined) return
   const { outcome, request } = ended
   if (outcome._tag !== "answered") {
-    // It may be charged, in the period in which it was sent or in the present one.
+    // It may be charged in the period in which it was sent, or in the current one.
     for (const at of [request.sentAt, agenda.now]) spentSince(key, budgetStart(key.budget.period, at))
     for (const spent of key.spent.values()) spent.most++
     return
@@ -110,7 +110,7 @@ const within = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   if (reply.status === 200) judgeResult(me, request.id, asked, JSON.parse(reply.text))
 })
 
-/** A search outside of the bounds, which none of them lets through. */
+/** A search outside the bounds, which must be rejected. */
 const outside = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   const { agenda, auditor } = { agenda: me.world.agenda, auditor: me.auditor }
   const isElsewhere = me.chance.isTrue(0.5)
@@ -135,10 +135,10 @@ const outside = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
 
 const isUnsupported = ({ status, text }: Reply): boolean => status === 400 && text.includes("unsupported_parameter")
 
-/** Uses a key that was handed out, and comes back to it on other days. */
+/** Uses a key with bounds on several days. */
 export const useBounded = Effect.fnUntraced(function* (me: Person) {
   const { agenda, epoch } = me.world
-  // Accounts that are deleted take their keys along.
+  // A deleted account would delete its keys.
   if (me.kind === "trial") return yield* search(me)
   const known = me.bounded
   const isUsable = known?.accountId === me.account.id && known.epoch === epoch
@@ -158,5 +158,5 @@ export const useBounded = Effect.fnUntraced(function* (me: Person) {
   }
 })
 
-/** True where nobody can rely on the key any more. */
+/** True if the key may no longer be valid. */
 const isGone = (me: Person, { secret }: BoundedKey): boolean => me.auditor.keys.get(secret)?.isUnsure === true

@@ -11,14 +11,14 @@ import type { Person } from "./Person.ts"
 
 const meanPauseDays = 0.7
 
-/** Notes that the figures of an account have changed beside searches. */
+/** Records that an account's figures changed other than by searches. */
 const touch = (account: ModelAccount, now: number): void => {
   account.version++
   account.changedAt = now
   enter(account.figures, now)
 }
 
-/** The commands that an operator runs, each with its words in the trace. */
+/** Operator commands, each with its name in the trace. */
 const commandsOf = ({ agenda, events, store }: World, chance: Chance) => {
   const suspend = (me: Person) =>
     Effect.gen(function* () {
@@ -40,7 +40,7 @@ const commandsOf = ({ agenda, events, store }: World, chance: Chance) => {
     Effect.sync(() => {
       const credits = chance.between(1, 40)
       const key = chance.hex(12)
-      // The command is repeated with its key, as after a lost answer: it grants once.
+      // The command is repeated with its idempotency key, as after a lost response. It grants once.
       for (let turn = 0; turn < 2; turn++) {
         const done = store.now(Effect.flatMap(Ledger, (ledger) => ledger.grant(account.id, credits, "a gift", key)))
         if (done._tag === "Failure") return
@@ -71,7 +71,7 @@ const commandsOf = ({ agenda, events, store }: World, chance: Chance) => {
       const choice = { plan: "custom", quota, concurrency, cycleStart: figures.anchor } as const
       const done = store.now(Effect.flatMap(Accounts, (accounts) => accounts.setPlan(account.id, choice)))
       if (done._tag === "Failure") return
-      // R31: what was used stays used.
+      // R31: used credits stay used.
       figures.concurrency = concurrency
       figures.agreed = quota
       figures.quota = Math.max(quota, figures.used)
@@ -85,7 +85,7 @@ const commandsOf = ({ agenda, events, store }: World, chance: Chance) => {
   ] as const
 }
 
-/** An operator who runs commands beside the replicas, on the machine of the store. */
+/** An operator who runs commands on the machine of the store. */
 export const operator = (world: World, auditor: Auditor, people: ReadonlyArray<Person>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const chance = world.chance("operator")
@@ -101,9 +101,9 @@ export const operator = (world: World, auditor: Auditor, people: ReadonlyArray<P
       yield* quiet(store)
       const me = chance.pick(custom)
       const [what, command] = chance.pick(commands)
-      // An operator sees that the store is away, and comes back later.
+      // The operator sees that the store is down, and retries later.
       if (store.isBusy || !auditor.accounts.has(me.account.id)) continue
-      // Books in motion are compared by bounds, and a correction is to be exact.
+      // Books in motion are compared by bounds, but a correction must be exact.
       if (me.account.open.size > 0 || auditor.hasHold(me.account.id)) continue
       trace.add("operator", `${what} ${me.name}`)
       yield* Effect.forkChild(command(me))

@@ -12,11 +12,11 @@ import type { Person } from "./Person.ts"
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
-/** R41: the grace of a renewal that is not paid. */
+/** R41: grace period after an unpaid renewal. */
 const graceMs = 3 * dayMs
 const plans = ["starter", "growth", "business"] as const
 
-/** Everything between Quarry and the payment provider that is neither: its deliveries, and people at its pages. */
+/** The payment provider's deliveries, and the people on its pages. */
 export class Payments {
   private readonly world: World
   private readonly auditor: Auditor
@@ -34,7 +34,7 @@ export class Payments {
     return kind === "order" ? orders.get(id)?.accountId : subscriptions.get(id)?.accountId
   }
 
-  /** The provider has changed something of this account, so that the books will follow. */
+  /** Records that the provider changed something of this account, so that its books will follow. */
   private move(accountId: string | undefined): void {
     const account = this.auditor.accounts.get(accountId ?? "")
     if (account === undefined) return
@@ -43,7 +43,7 @@ export class Payments {
     account.version++
   }
 
-  /** Sends what the provider has to deliver: late, twice, out of order, or not at all. */
+  /** Sends the provider's pending deliveries: late, repeated, out of order, or never. */
   post(isLost = false): void {
     const { agenda, levers } = this.world
     for (const { deliveryId, object } of levers.state.outbox) {
@@ -74,7 +74,7 @@ export class Payments {
     })
   }
 
-  /** The provider's own year: periods end, cards fail and are renewed, and old deliveries are forgotten. */
+  /** The provider's year: periods end, cards fail and are replaced, and old deliveries are forgotten. */
   readonly year: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     const { agenda, endAt, levers } = this.world
     const { state } = levers
@@ -101,7 +101,7 @@ export class Payments {
     return [...this.world.levers.state.orders.values()].filter(({ accountId }) => accountId === account.id)
   }
 
-  /** Asks one of our routes. The reply where it did what was asked. */
+  /** Calls one of our routes. Returns the reply if the call succeeded. */
   private ask(me: Person, method: "GET" | "POST", path: string, body?: unknown) {
     return Effect.gen({ self: this }, function* () {
       const ended = yield* me.call({ method, path, as: "session", ...(body === undefined ? {} : { body }) })
@@ -124,7 +124,7 @@ export class Payments {
     })
   }
 
-  /** An operator corrects what was used so that next to nothing is left of the quota, and packs are spent. */
+  /** Corrects usage so that almost no quota is left and packs are spent. */
   private useUp({ account }: Person): void {
     const { store } = this.world
     const { quota = 0, used = 0 } = store.memory.accounts.get(account.id)?.allowance ?? {}
@@ -134,7 +134,7 @@ export class Payments {
     store.now(Effect.flatMap(Ledger, (ledger) => ledger.adjust(adjustment)))
   }
 
-  /** A pack is bought and spent in part, its payment is undone, and another is bought: the rest was owed (R40). */
+  /** Buys a pack, spends part of it, refunds it, and buys another, which settles the debt (R40). */
   private spendAndReturn(me: Person) {
     return Effect.gen({ self: this }, function* () {
       const { chance } = this
@@ -152,7 +152,7 @@ export class Payments {
     })
   }
 
-  /** The payments of a customer on one day. */
+  /** A customer's payments on one day. */
   act(me: Person): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { chance } = this
@@ -180,13 +180,13 @@ export class Payments {
     })
   }
 
-  /** M1 to M3, when everything has had its time: the books say what the provider says. */
+  /** M1 to M3: once everything has had time to arrive, the books match the provider. */
   judge(people: ReadonlyArray<Person>): void {
     const { agenda, isCalm, levers } = this.world
     if (!isCalm || !levers.state.isUp) return
     for (const { account, kind } of people) {
       if (kind !== "buyer" || !account.isMoving || account.open.size > 0) continue
-      // A sweep at midnight has looked back two minutes further than to this.
+      // The sweep at midnight covers only changes until a few minutes before it.
       if (account.movedAt > Math.floor(agenda.now / dayMs) * dayMs - 10 * minuteMs) continue
       this.judgeOne(account)
     }
@@ -198,7 +198,7 @@ export class Payments {
     const { disputes, orders, subscriptions } = levers.state
     const stored = store.memory.accounts.get(account.id)
     if (stored === undefined || auditor.hasHold(account.id)) return
-    // Whoever looks at an account opens its present period.
+    // Reading the allowance opens the current period.
     store.now(Effect.flatMap(Ledger, (ledger) => ledger.allowance(stored.account)))
     const own = [...subscriptions.values()].filter(({ accountId }) => accountId === account.id)
     const live = own.filter(
@@ -236,7 +236,7 @@ export class Payments {
     figures.concurrency = stored.account.concurrency
     account.straddling = 0
     account.isBlurred = false
-    // A change that is due needs no news from the provider: the books do it by themselves, to the second.
+    // Due changes need no notification from the provider: the books apply them by themselves, on time.
     account.isMoving = own.some(
       ({ cancelAtPeriodEnd, pending, status }) =>
         status === "past_due" || (status !== "ended" && (cancelAtPeriodEnd || pending !== undefined))
@@ -244,7 +244,7 @@ export class Payments {
     account.version++
   }
 
-  /** M2, R31, R39: the provider's period, with the quota of its plan, and of upgrades inside it. */
+  /** M2, R31, R39: the provider's period, with the quota of its plan and of upgrades within the period. */
   private judgePeriod(account: ModelAccount, best: Subscription | undefined): void {
     const { agenda, store } = this.world
     const { auditor } = this
@@ -270,7 +270,7 @@ export class Payments {
     figures.used = used
   }
 
-  /** The quota of a subscription's period; undefined where the provider's portal changed the plan without an order. */
+  /** The quota of a subscription's period. Undefined if the provider's portal changed the plan without an order. */
   private quotaAt({ id, period, plan }: Subscription): number | undefined {
     const orders = [...this.world.levers.state.orders.values()].flatMap(({ createdAt, purchase, status }) =>
       purchase.kind === "plan" && purchase.subscriptionId === id && createdAt >= period.start

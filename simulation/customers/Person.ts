@@ -14,11 +14,11 @@ import { type Call, type Ended, send } from "./Client.ts"
 
 export type Kind = "custom" | "trial" | "buyer" | "marketplace" | "demo"
 
-/** The terms that an operator and a customer have agreed; the others have those of their plan. */
+/** Terms agreed with an operator. Other accounts have the terms of their plan. */
 const termsOf = (kind: Kind, chance: Chance): Pick<Figures, "plan" | "quota" | "concurrency" | "anchor"> => {
   switch (kind) {
     case "custom": {
-      // The cycle turns on any day of a month, at the time of day at which most is going on.
+      // The cycle renews on any day of a month, at the busiest time of day.
       const anchor = Date.UTC(2026, chance.pick([9, 11]), chance.between(1, 31), 12, chance.between(0, 29), 30)
       return { plan: "custom", quota: chance.between(3, 30), concurrency: chance.between(1, 3), anchor }
     }
@@ -29,11 +29,11 @@ const termsOf = (kind: Kind, chance: Chance): Pick<Figures, "plan" | "quota" | "
   }
 }
 
-/** A budget that is never spent: it is counted, and what was counted is compared. */
+/** A budget that is never exhausted, but counted and compared. */
 const boundsOf = (kind: Kind) =>
   kind === "custom" ? { bounds: { budget: { credits: 1_000_000, period: "life" as const } } } : {}
 
-/** Somebody who uses Quarry: an account with its credentials, and what is known of both. */
+/** A user of Quarry: an account with its credentials, and what is known of both. */
 export class Person {
   readonly name: string
   readonly kind: Kind
@@ -43,7 +43,7 @@ export class Person {
   account: ModelAccount
   secret = ""
   cookie = ""
-  /** The key that was handed out last. */
+  /** The latest key with bounds. */
   bounded: BoundedKey | undefined
 
   constructor(world: World, auditor: Auditor, name: string, kind: Kind) {
@@ -59,7 +59,7 @@ export class Person {
     return this.kind === "custom" || this.kind === "trial" || this.kind === "buyer"
   }
 
-  /** Makes the account, of whose address so much of the trial is used already (R32). */
+  /** Creates the account. `used` is the used part of the mailbox's trial (R32). */
   register(used: number): ModelAccount {
     const { auditor, kind, name, world } = this
     const terms = termsOf(kind, this.chance)
@@ -82,7 +82,7 @@ export class Person {
     return this.account
   }
 
-  /** Gets a key by the operator. */
+  /** Gets a key from the operator. */
   newKey(): void {
     const { account, auditor, world } = this
     const made = world.store.now(
@@ -129,7 +129,7 @@ export class Person {
     return this.kind === "marketplace" || this.kind === "demo" ? this.kind : "key"
   }
 
-  /** Sends a request. Undefined where it reached nobody, or where the credential is not valid any more. */
+  /** Sends a request. Undefined if it reached no replica, or if the credential is no longer valid. */
   call(call: Call): Effect.Effect<Ended | undefined> {
     return Effect.gen({ self: this }, function* () {
       const { auditor, chance, name, world } = this
@@ -176,7 +176,7 @@ export class Person {
     })
   }
 
-  /** After a 401: the person gets what it needs to go on. */
+  /** After a 401, gets new credentials. */
   private renewCredentials(): void {
     if (!this.hasAccount) return
     const stored = this.world.store.memory.accounts.get(this.account.id)

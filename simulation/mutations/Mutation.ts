@@ -1,4 +1,4 @@
-/** A mistake that an engineer could make: one text of the sources, and what it becomes. */
+/** A mistake that an engineer could make: a text in the sources, and its replacement. */
 export interface Mutation {
   readonly name: string
   readonly file: string

@@ -120,7 +120,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   }
 ]
 
-/** A copy of some rooms with the mistake in it. A mistake that does not fit the sources any more is an error. */
+/** Copies some folders with the mistake applied. Fails if the mistake no longer matches the sources. */
 export const copyWith = ({ file, from, name, to }: Mutation, rooms: ReadonlyArray<string>): string => {
   const directory = mkdtempSync(join(tmpdir(), "quarry-mutation-"))
   for (const room of [...rooms, "package.json"]) cpSync(join(root, room), join(directory, room), { recursive: true })
@@ -132,18 +132,18 @@ export const copyWith = ({ file, from, name, to }: Mutation, rooms: ReadonlyArra
   return directory
 }
 
-/** Time in which new seeds begin. The database takes several times as long for a request as memory does. */
+/** Time during which new seeds are started. Requests take several times as long with the database as in memory. */
 const limitSeconds: Readonly<Record<StoreName, number>> = { memory: 60, embedded: 300 }
 
 interface Found {
-  /** The promise that was broken; undefined where none was. */
+  /** The broken promise. Undefined if there was none. */
   readonly promise: string | undefined
-  /** CPU time of the simulation, which other work on the machine does not change much. */
+  /** CPU time of the simulation, which other work on the machine barely affects. */
   readonly cpuSeconds: number
   readonly seconds: number
 }
 
-/** The size of a run that looks for a mistake. */
+/** Options of the runs that look for a mistake. */
 const sizes: Readonly<Record<StoreName, ReadonlyArray<string>>> = {
   memory: ["--customers", "50", "--days", "120", "--requests", "300"],
   embedded: ["--store", "embedded", "--replicas", "2", "--customers", "20", "--days", "100", "--requests", "600"]
@@ -166,7 +166,7 @@ const tryMutation = async (mutation: Mutation, store: StoreName): Promise<Found>
   return { promise, cpuSeconds: Number(cpu), seconds: (performance.now() - startedAt) / 1_000 }
 }
 
-/** Tries each mistake on the store that it is in. True where all of them are found. */
+/** Tries each mistake on its store. Returns true if all are found. */
 export const checkMutations = async (store: StoreName, only?: string): Promise<boolean> => {
   const all = store === "embedded" ? sqlMutations : mutations
   const chosen = all.filter(({ name }) => only === undefined || name.includes(only))

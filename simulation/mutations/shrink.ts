@@ -1,7 +1,7 @@
 import { type Report, simulate } from "../simulate.ts"
 import type { Options } from "../World.ts"
 
-/** Fewer of one thing, as long as the simulation still fails. */
+/** A reduction of the options. The simulation must still fail with it. */
 type Step = (options: Options) => Options | undefined
 
 const half =
@@ -17,12 +17,12 @@ const steps: ReadonlyArray<Step> = [
   (options) => (options.faults ? { ...options, faults: false } : undefined)
 ]
 
-/** Most runs of one search for a smaller failure. */
+/** Maximum runs when looking for a smaller failure. */
 const maxRuns = 24
 
 /**
- * Looks for the least that still fails: fewer customers and replicas, no faults, and then no more events than it takes.
- * Everybody has chance of their own, so that those who stay do the same as before.
+ * Looks for a smaller failure: fewer customers and replicas, no faults, and no more events than necessary. Every actor
+ * has a separate random stream, so the remaining actors behave as before.
  */
 export const shrink = async (failed: Report): Promise<Report> => {
   let best = failed
@@ -36,6 +36,6 @@ export const shrink = async (failed: Report): Promise<Report> => {
       best = report
     }
   }
-  // A run ends with the event that fails, so that its number of events is the shortest prefix.
+  // A run ends with the failing event, so its number of events is the shortest prefix.
   return { ...best, options: { ...best.options, maxEvents: best.events } }
 }

@@ -5,8 +5,8 @@ const functions = `${sql}/schema/functions/credits`
 const settle = `${functions}/ledger_settle.sql`
 
 /**
- * Mistakes in the SQL layers, which are looked for on the embedded database. It has one session, so that no run can find a lock
- * that is missing: `test/layers/sql/` and `npm run torture` look for those on a server.
+ * Mistakes in the SQL layers, to be found on the embedded database. It has a single session, so missing locks cannot be
+ * found here: `test/layers/sql/` and `npm run torture` look for those on a server.
  */
 export const sqlMutations: ReadonlyArray<Mutation> = [
   {

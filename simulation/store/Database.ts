@@ -13,13 +13,13 @@ import { limitedAcquirer, unprepared } from "../../src/layers/sql/store/Statemen
 import { Agenda, clockOf, exitNow, machineContext } from "../customers/Agenda.ts"
 import type { Link } from "../world/Network.ts"
 
-/** As a client of Postgres has it: ten seconds, and two more in which the server would say so itself. */
+/** Statement timeout as in the Postgres client: ten seconds, plus two for the server to report it. */
 const statementLimit = Duration.seconds(12)
 
 /**
- * The database's clock is a variable of its one session, which is set to simulated time before each statement, and its
- * random ids are counted. The functions stand before those of Postgres, so that the schema and the statements find them
- * under the same names. The counter is in a schema of its own: no id comes again after a fail-over.
+ * The database's clock is a variable of its session, which is set to simulated time before each statement. Random ids
+ * are counted. These functions precede those of Postgres in the search path, so the schema and the statements use them.
+ * The counter is in a separate schema, so that no id is repeated after a failover.
  */
 const simulatedFunctions = `
 do $$ declare name text; begin
@@ -34,7 +34,7 @@ do $$ declare name text; begin
   end loop;
 end $$`
 
-/** The functions of `public` come before those of Postgres. */
+/** Functions of `public` take precedence over those of Postgres. */
 const searchPath = "set search_path = public, pg_catalog"
 
 /** Everything that changes after the migrations. Documents do not. */
@@ -58,7 +58,7 @@ do $$ declare t record; begin
   end loop;
 end $$`
 
-/** Triggers are off: the rows come back as they were, with what triggers had made of them. */
+/** Disables triggers, because the restored rows already include their effects. */
 const bringBack = `
 do $$ declare t record; begin
   perform set_config('session_replication_role', 'replica', true);
@@ -69,7 +69,7 @@ do $$ declare t record; begin
   perform setval(name::regclass, value, is_called) from kept.sequences;
 end $$`
 
-/** The client's end of the connection. It is answered before a write returns, so that no statement takes real time. */
+/** The client's end of the connection. Responds before a write returns, so that statements take no real time. */
 class Wire extends Duplex {
   private readonly answer: (messages: Uint8Array) => Uint8Array
   private isStarted = false
@@ -92,13 +92,11 @@ class Wire extends Duplex {
 type Answer = Exit.Exit<unknown, SqlError.SqlError>
 type Statement = (connection: SqlConnection.Connection) => Effect.Effect<unknown, SqlError.SqlError>
 
-/** The files of the first database of this process, of which the others are copies: making one takes seconds. */
+/** Files of this process's first database, which others copy, because creating one takes seconds. */
 let template: Blob | undefined
 
-/** A connection as the database has it. */
 class Session {
   isOpen = true
-  /** True in a transaction. */
   hasBegun = false
 }
 
@@ -109,11 +107,11 @@ interface Waiting {
 }
 
 /**
- * The embedded database, on simulated time. Statements take no time in it; what takes time is the way. It has one
- * session: while a connection is in a transaction, the statements of all others wait.
+ * The embedded database on simulated time. Statements take no time, but the network does. There is a single session:
+ * while one connection is in a transaction, the statements of all others wait.
  */
 export class Database {
-  /** Counts statements, so that whoever read something knows if it may have changed. */
+  /** Number of statements, which tells readers if their data may have changed. */
   count = 0
   private owner: Session | undefined
   private waiting: Array<Waiting> = []
@@ -144,7 +142,7 @@ export class Database {
     this.connection = must(exitNow(this.loop, Scope.provide(reserved, Scope.makeUnsafe()), this.context))
   }
 
-  /** A new database with the present schema, made at the agenda's time. */
+  /** Creates a database with the current schema at the agenda's time. */
   static async open(agenda: Agenda): Promise<Database> {
     const database = new Database(await PGlite.create(template === undefined ? {} : { loadDataDir: template }), agenda)
     database.rows(searchPath)
@@ -175,25 +173,25 @@ export class Database {
     }
     const answer = this.pglite.execProtocolRawSync(messages)
     const status = String.fromCharCode(answer[answer.length - 1] ?? 0)
-    // A transaction that is rolled back takes the variable with it.
+    // Rolling back a transaction also resets the variable.
     if (status !== "I" || this.status !== "I") this.toldAt = Number.NaN
     this.status = status
     return answer
   }
 
-  /** Rows for whoever looks on. They see no transaction that is open. */
+  /** Reads rows as an observer, who never sees an open transaction. */
   rows(text: string): ReadonlyArray<Record<string, unknown>> {
     if (this.owner !== undefined) throw new Error("a transaction is open")
     return must(exitNow(this.loop, this.connection.executeUnprepared(text, [], undefined), this.context))
   }
 
-  /** Calls when no transaction is open, at once where none is. */
+  /** Calls as soon as no transaction is open. */
   onceFree(call: () => void): void {
     if (this.owner === undefined) call()
     else this.whenFree.push(call)
   }
 
-  /** Runs a statement when its turn comes. The answer is undefined where the connection ends before that. */
+  /** Runs a statement when it is its turn. The answer is undefined if the connection ends before that. */
   private run(session: Session, statement: Statement, done: (answer: Answer | undefined) => void): void {
     if (!session.isOpen && session.hasBegun) {
       done(undefined)
@@ -205,14 +203,14 @@ export class Database {
     }
   }
 
-  /** Runs a statement of a connection whose turn it is. */
+  /** Runs a statement whose turn it is. */
   private runNow(statement: Statement, session: Session): Answer {
     if (this.owner !== undefined && this.owner !== session) throw new Error("a transaction is open")
     this.count++
     const answer = exitNow(this.loop, statement(this.connection), this.context)
     session.hasBegun = this.status !== "I"
     this.owner = session.hasBegun ? session : undefined
-    // A transaction of a client that has gone would never end.
+    // Otherwise a transaction of a disconnected client would never end.
     if (session.hasBegun && !session.isOpen) this.rollBack()
     return answer
   }
@@ -222,7 +220,7 @@ export class Database {
     this.rows("rollback")
   }
 
-  /** Runs what waits, as far as the session is free. */
+  /** Runs waiting statements while the session is free. */
   private goOn(): void {
     if (this.owner !== undefined || this.isFrozen) return
     const next = this.waiting.shift()
@@ -230,7 +228,7 @@ export class Database {
     else for (const call of this.whenFree.splice(0)) call()
   }
 
-  /** Ends a connection: its transaction is rolled back. A single statement that is on its way arrives all the same. */
+  /** Ends a connection and rolls back its transaction. A single statement that is under way still arrives. */
   end(session: Session): void {
     session.isOpen = false
     if (this.owner !== session) return
@@ -238,7 +236,7 @@ export class Database {
     this.goOn()
   }
 
-  /** Ends all connections of a machine that has crashed. */
+  /** Ends all connections of a crashed machine. */
   left(link: Link): void {
     for (const session of this.links.get(link) ?? []) this.end(session)
     this.links.delete(link)
@@ -248,7 +246,7 @@ export class Database {
     this.isFrozen = true
   }
 
-  /** Goes on. After a crash of the database every connection has ended, and what waited is lost. */
+  /** Resumes. After a crash of the database, all connections are closed and waiting statements are lost. */
   thaw(isCrash: boolean): void {
     if (isCrash) this.endAll()
     this.isFrozen = false
@@ -261,7 +259,7 @@ export class Database {
     for (const { done } of this.waiting.splice(0)) done(undefined)
   }
 
-  /** Remembers all rows. The function that is returned brings them back. */
+  /** Saves all rows. The returned function restores them. */
   snapshot(): () => void {
     this.rows(keep)
     return () => {
@@ -271,7 +269,7 @@ export class Database {
     }
   }
 
-  /** The client of whoever stands beside the database: an answer comes at once, also while it is frozen for others. */
+  /** A client without a network, which works even while the database is frozen for others. */
   get clientAtOnce(): Layer.Layer<SqlClient.SqlClient> {
     return clientOver(
       Effect.acquireRelease(
@@ -283,7 +281,7 @@ export class Database {
     )
   }
 
-  /** The client of a machine at the other end of a link. Each connection ends with its first fault. */
+  /** The client of a machine at the other end of a link. A connection ends at its first error. */
   clientOver(link: Link): Layer.Layer<SqlClient.SqlClient> {
     const open = Effect.sync(() => {
       const session = new Session()
@@ -354,12 +352,12 @@ const must = <A>(exit: Exit.Exit<A, unknown>): A => {
   return exit.value
 }
 
-/** A connection whose statements run somewhere else. The types of the answers are those of the methods. */
+/** A connection whose statements run elsewhere, with the result types of its methods. */
 const connectionOver = (
   send: (statement: Statement) => Effect.Effect<unknown, SqlError.SqlError>
 ): SqlConnection.Connection => {
   const there = <A>(statement: (connection: SqlConnection.Connection) => Effect.Effect<A, SqlError.SqlError>) =>
-    // The cast: the answer that comes back is that of this statement.
+    // The cast is safe because the result belongs to this statement.
     send(statement) as Effect.Effect<A, SqlError.SqlError>
   return SqlConnection.Connection.of({
     execute: (...args) => there((it) => it.execute(...args)),
@@ -373,7 +371,7 @@ const connectionOver = (
   })
 }
 
-/** A client of connections, as the server has it over Postgres. */
+/** Makes a client of connections, as the server does for Postgres. */
 const clientOver = (acquirer: SqlConnection.Acquirer): Layer.Layer<SqlClient.SqlClient> =>
   Layer.effect(
     SqlClient.SqlClient,

@@ -28,8 +28,8 @@ const authSecret = "the auth secret of a simulated deployment"
 const halfDay = Duration.hours(12)
 
 /**
- * The SQL layers of one machine. Holds are swept by whoever has the ledger, on a clock that sleeps while there is none;
- * the rest of their upkeep comes some times a day. The log is kept, because the auditor reads all of it.
+ * The SQL layers of one machine. The ledger sweeps holds on a clock that sleeps while there are none. Other maintenance
+ * runs a few times a day. The log is kept, because the auditor reads all of it.
  */
 const sqlLayers = Layer.mergeAll(
   AccountsSql.layer,
@@ -38,7 +38,7 @@ const sqlLayers = Layer.mergeAll(
   EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),
   KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
   LedgerSql.layer({ sweepInterval: Duration.infinity, keysClearingInterval: Duration.hours(8) }),
-  // Beside the others, which must not wait: it begins with a statement.
+  // In a separate fiber, because it starts with a statement and the other layers must not wait.
   Layer.effectDiscard(
     Effect.forkScoped(
       Layer.launch(
@@ -51,7 +51,7 @@ const sqlLayers = Layer.mergeAll(
   QueryLogSql.layer
 ).pipe(Layer.provide(Layer.succeed(CheckRows, true)))
 
-/** The tables as the auditor reads them. They are read again where a statement has run since. */
+/** The tables as the auditor reads them. Reads them again if a statement has run since. */
 class BooksSql implements Books {
   private readonly database: Database
   private readAt = -1
@@ -60,25 +60,25 @@ class BooksSql implements Books {
   private lastOrdinal = -1n
   private readonly booked: Array<BookedEntry> = []
   private lastEntry = 0n
-  /** One object for each allowance, because entries are summed up by it. */
+  /** One object per allowance, because entries are summed by it. */
   private readonly allowanceObjects = new Map<bigint, StoredAllowance>()
 
   constructor(database: Database) {
     this.database = database
   }
 
-  /** The part of this name, made again where something may have changed. */
+  /** Returns the cached part with this name, or computes it again if the data may have changed. */
   private part<A>(name: string, make: () => A): A {
     if (this.readAt !== this.database.count) {
       this.readAt = this.database.count
       this.parts.clear()
     }
     if (!this.parts.has(name)) this.parts.set(name, make())
-    // The cast: the value of a name was made by this function.
+    // The cast is safe because each name always has the same function.
     return this.parts.get(name) as A
   }
 
-  /** The columns of a table are known here, and the client says nothing of them. */
+  /** Reads rows whose columns are known here but not to the client. */
   private rows<Row>(text: string): ReadonlyArray<Row> {
     return this.database.rows(text) as ReadonlyArray<unknown> as ReadonlyArray<Row>
   }
@@ -183,7 +183,7 @@ class BooksSql implements Books {
     }
   }
 
-  /** The charged entries of the log, in the order in which they were written. */
+  /** The charged log entries in the order in which they were written. */
   get queries(): Books["queries"] {
     return this.part("queries", () => {
       const rows = this.rows<LogRow>(
@@ -198,7 +198,7 @@ class BooksSql implements Books {
     })
   }
 
-  /** R50: what budgets have spent is what their keys were charged, and what is held for them. */
+  /** R50: the spending of budgets equals the charges and holds of their keys. */
   budgetProblems(): ReadonlyArray<string> {
     return this.rows<{ readonly problem: string }>(
       `select s.origin_id || ' has spent ' || s.spent || ' of its budget, and its log says '
@@ -215,7 +215,7 @@ class BooksSql implements Books {
     ).map(({ problem }) => problem)
   }
 
-  /** The log and the ledger have lost their last entries. */
+  /** Resets after log and ledger have lost their last entries. */
   forget(): void {
     this.log.length = 0
     this.lastOrdinal = -1n
@@ -284,8 +284,8 @@ const toAllowance = ({ period_end, period_start, quota, scope, used }: Allowance
 })
 
 /**
- * The embedded database as the store of all replicas. Each replica has SQL layers of its own, with their caches and group
- * commits, over a client whose statements take the way to the database. Sessions are in memory, as in the other store.
+ * The embedded database as the store of all replicas. Each replica has its own SQL layers, with their caches and group
+ * commits, over a client with simulated network. Sessions are in memory, as in the other store.
  */
 export class EmbeddedStore implements Store {
   readonly memory: BooksSql
@@ -308,7 +308,7 @@ export class EmbeddedStore implements Store {
     this.context = buildNow(this.loop, services, Scope.makeUnsafe(), this.machine)
   }
 
-  /** The services that a replica has of the store, besides sessions. */
+  /** The store's services for a replica, except sessions. */
   layerOver(link: Link) {
     return sqlLayers.pipe(Layer.provide(this.database.clientOver(link)))
   }
@@ -360,6 +360,6 @@ export class EmbeddedStore implements Store {
   }
 }
 
-/** True for a defect that is no fault of the way to the database, such as a statement that it refuses. */
+/** True for a defect other than a connection error, such as a statement that the database rejects. */
 export const isMistake = (defect: unknown): boolean =>
   !SqlError.isSqlError(defect) || defect.reason._tag !== "ConnectionError"

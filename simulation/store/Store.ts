@@ -30,7 +30,7 @@ import type { Chance } from "../world/Chance.ts"
 import type { Link, Server } from "../world/Network.ts"
 import { snapshot } from "./snapshot.ts"
 
-/** Identifiers of one machine, drawn from its chance. */
+/** Ids of one machine, from its random stream. */
 export const idsOf = (chance: Chance): Ids["Service"] => ({
   make: (prefix) => Effect.sync(() => prefix + chance.hex(32)),
   requestId: Effect.sync(() => uuidOf(chance)),
@@ -52,7 +52,7 @@ const services = Layer.mergeAll(
   SessionsMemory.layer
 ).pipe(Layer.provideMerge(AccountsMemory.layer), Layer.provideMerge(MemoryStore.layer))
 
-/** The services that the store answers for all replicas. */
+/** The services that the store provides to all replicas. */
 export const storeServices = [
   AccessTokens,
   Accounts,
@@ -68,14 +68,13 @@ export const storeServices = [
 
 export type StoreServices = Exclude<Layer.Success<typeof services>, MemoryStore> | Ids
 
-/** The result of an effect that does not wait for time. It must not fail. */
+/** Runs an effect that does not wait for time and must not fail. */
 export const runNow = <A, E, R>(agenda: Agenda, effect: Effect.Effect<A, E, R>, context: Context.Context<R>): A => {
   const exit = exitNow(agenda, effect, context)
   if (exit._tag === "Failure") throw new Error("this failed", { cause: exit.cause })
   return exit.value
 }
 
-/** Builds a layer on simulated time. */
 export const buildNow = <A, E>(
   agenda: Agenda,
   layer: Layer.Layer<A, E>,
@@ -92,7 +91,7 @@ export type BookedEntry = Pick<
   "accountId" | "allowance" | "quotaCredits" | "balanceCredits" | "owedCredits" | "cause"
 >
 
-/** The stored records that the auditor and the customers look at. */
+/** The stored records that the auditor and the customers read. */
 export interface Books {
   readonly accounts: ReadonlyMap<string, StoredAccount>
   readonly subscribers: Table<string, string>
@@ -112,32 +111,31 @@ export interface Books {
   readonly billing: { readonly orders: Table<string, { readonly order: { readonly granted: number } }> }
 }
 
-/** The store of all replicas: one machine with a clock that is right, which may freeze, or crash and lose its last moments. */
+/** The store of all replicas: a machine with a correct clock, which may freeze, or crash and lose its last writes. */
 export interface Store extends Server {
   readonly context: Context.Context<StoreServices>
   readonly memory: Books
-  /** True while a fault has it: one at a time. */
+  /** True during a fault. There is one fault at a time. */
   isBusy: boolean
-  /** Runs an effect of the operator or of a check, who stand beside the store. No transaction may be open. */
+  /** Runs an effect of the operator or a check, without a network. No transaction may be open. */
   readonly now: <A, E>(effect: Effect.Effect<A, E, StoreServices>) => Exit.Exit<A, E>
-  /** The faults that the store's own checks find in its books. No transaction may be open. */
+  /** Discrepancies that the store's own checks find. No transaction may be open. */
   readonly problems: () => ReadonlyArray<string>
-  /** Calls when no transaction is open, at once where none is. */
+  /** Calls as soon as no transaction is open. */
   readonly onceQuiet: (call: () => void) => void
-  /** The machine at the near end of a link has crashed: its connections end. */
+  /** Closes the connections of a machine that has crashed. */
   readonly left: (link: Link) => void
   readonly freeze: () => void
-  /** Goes on. What waited is run, or lost where the machine crashed. */
+  /** Resumes. Waiting calls are run, or lost if the machine crashed. */
   readonly thaw: (isCrash?: boolean) => void
-  /** Remembers everything that is stored. The function that is returned brings it back. */
+  /** Saves everything that is stored. The returned function restores it. */
   readonly snapshot: () => () => void
 }
 
-/** Waits until no transaction is open in the store. */
 export const quiet = (store: Store): Effect.Effect<void> =>
   Effect.callback<void>((resume) => store.onceQuiet(() => resume(Effect.void)))
 
-/** A store in memory, on which each call of a service is one step. */
+/** A store in memory, in which each service call is a single step. */
 export class StoreInMemory implements Store {
   readonly context: Context.Context<StoreServices>
   readonly memory: MemoryStore["Service"]

@@ -1,18 +1,18 @@
-/** A collection of a process, and what it held when the process began. */
+/** A collection of a process, with its size at startup. */
 interface Kept {
   readonly collection: Map<unknown, unknown> | Set<unknown>
   readonly atStart: number
 }
 
 /**
- * The most that a collection may have gained when nobody has asked for anything in hours. A replica makes up to 128
- * attempts of deliveries at once, and after a fault their timeouts wait for the next round of its loops.
+ * Maximum growth of a collection after hours without requests. A replica makes up to 128 delivery attempts at once, and
+ * after a fault their timeouts wait for the next run of its loops.
  */
 export const maxGained = 160
 
 type Collection = Kept["collection"]
 
-/** Notes everything that is made of a type. */
+/** Records every instance of a type. */
 const counted = <C extends MapConstructor | SetConstructor>(type: C, made: Array<Collection>): C => {
   const proxy: C = new Proxy(type, {
     construct: (target, args, newTarget) => {
@@ -25,8 +25,8 @@ const counted = <C extends MapConstructor | SetConstructor>(type: C, made: Array
 }
 
 /**
- * The maps and sets that services make while they are built: what a process keeps is in them, or hangs on them. Those of
- * a single request are made later.
+ * The maps and sets that services create while they are built. Everything that a process retains is reachable from
+ * them. Collections of a single request are created later.
  */
 export const collectionsOf = <A>(build: () => A): readonly [A, ReadonlyArray<Kept>] => {
   const made: Array<Collection> = []
@@ -40,7 +40,7 @@ export const collectionsOf = <A>(build: () => A): readonly [A, ReadonlyArray<Kep
   }
 }
 
-/** The collection that has gained most; undefined where none has. */
+/** The collection that has grown most. Undefined if none has. */
 export const fullest = (kept: ReadonlyArray<Kept>): { readonly gained: number; readonly keys: string } | undefined => {
   let most: Kept | undefined
   for (const it of kept) if (gainOf(it) > (most === undefined ? 0 : gainOf(most))) most = it

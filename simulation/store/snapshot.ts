@@ -2,7 +2,7 @@ import type { MemoryStore } from "../../src/testing/MemoryStore.ts"
 
 type Memory = MemoryStore["Service"]
 
-/** Copies of the objects in a map, which are put back into the same objects: entries of the books refer to them. */
+/** Copies the objects in a map. Restores them into the same objects, because entries of the books refer to them. */
 const keepMap = <K, V extends object>(map: Map<K, V>): (() => void) => {
   const kept = Array.from(map, ([key, value]) => [key, value, { ...value }] as const)
   return () => {
@@ -29,7 +29,7 @@ const keepLength = (list: Array<unknown>): (() => void) => {
   }
 }
 
-/** Events that were written meanwhile are forgotten, and their numbers are given again. */
+/** Drops events written since the snapshot, and reuses their numbers. */
 const keepEvents = (events: Memory["events"]): (() => void) => {
   const { causes, count, deliveries, endpoints, paused, settings } = events
   const restore = [keepMap(endpoints), keepTexts(settings), keepTexts(paused)]
@@ -47,8 +47,8 @@ const keepEvents = (events: Memory["events"]): (() => void) => {
 }
 
 /**
- * Remembers what a memory store has, and returns the function that brings it back to that: what was written between is
- * lost, as with a database that acknowledges before it is on disk.
+ * Saves the contents of a memory store, and returns a function that restores them: later writes are lost, as in a
+ * database that acknowledges writes before they are on disk.
  */
 export const snapshot = (memory: Memory): (() => void) => {
   const { accounts, allowances, audit, billing, entries, holds, keys, queries, settlements, subscribers, uses } = memory

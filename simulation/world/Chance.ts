@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
 
 /**
- * A stream of random numbers (sfc32), the same for the same seed and name on every machine. Each actor has a stream of its
- * own, so that leaving one out does not change what the others do: shrinking depends on it.
+ * A stream of random numbers (sfc32) that depends only on seed and name. Each actor has a separate stream, so that
+ * leaving one out does not change the others, as shrinking requires.
  */
 export class Chance {
   private a: number
@@ -18,7 +18,7 @@ export class Chance {
     for (let round = 0; round < 12; round++) this.int()
   }
 
-  /** A whole number of 32 bits. */
+  /** A 32-bit integer. */
   int(): number {
     const sum = (((this.a + this.b) | 0) + this.counter) | 0
     this.counter = (this.counter + 1) | 0
@@ -28,12 +28,12 @@ export class Chance {
     return sum >>> 0
   }
 
-  /** At least 0 and below 1. */
+  /** At least 0 and less than 1. */
   real(): number {
     return this.int() / 4_294_967_296
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, inclusive. */
   between(low: number, high: number): number {
     return low + Math.floor(this.real() * (high - low + 1))
   }
@@ -48,7 +48,7 @@ export class Chance {
     return item
   }
 
-  /** A wait with this mean, most of them shorter and a few much longer. */
+  /** An exponentially distributed wait with this mean. */
   wait(meanMs: number): number {
     return Math.ceil(-meanMs * Math.log(1 - this.real()))
   }

@@ -6,7 +6,7 @@ import type { Chance } from "./Chance.ts"
 import type { Line, Weather } from "./Network.ts"
 import { type Mood, moods } from "./Upstreams.ts"
 
-/** Something breaks about so often. */
+/** Mean time between faults. */
 const meanPauseMs = 1.5 * dayMs
 
 const storm: Weather = { meanMs: 40, loss: 0.05, cut: 0.05, halfOpen: 0.01, duplicate: 0 }
@@ -50,11 +50,11 @@ const badWeather = (world: World, line: Line, ms: number) => {
   )
 }
 
-/** The longest that a crash waits for a request to crash in. */
+/** Maximum time that a crash waits for a request in progress. */
 const crashPatienceMs = 120_000
 const lookMs = 60
 
-/** A replica dies, if possible in the middle of a request, which then leaves its hold behind. */
+/** Crashes a replica, if possible during a request, which then leaves its hold behind. */
 const crash = (world: World, slot: Slot, downMs: number) =>
   Effect.gen(function* () {
     const latestAt = world.agenda.now + crashPatienceMs
@@ -72,7 +72,7 @@ const crash = (world: World, slot: Slot, downMs: number) =>
 const stop = (world: World, slot: Slot, downMs: number) =>
   Effect.gen(function* () {
     const { replica } = slot
-    // One that is down is started by whoever took it down.
+    // If it is already down, another fault will start it.
     if (replica?.state !== "serving") return
     yield* Effect.callback<void>((resume) => replica.stop(() => resume(Effect.void)))
     slot.replica = undefined
@@ -109,8 +109,8 @@ const freezing = (world: World, ms: number) =>
   )
 
 /**
- * The store crashes and another takes over, which has not got its last moments. The model forgets them too: an answer of
- * those moments may have been for nothing, and everything that was written before them is there.
+ * The store crashes and fails over to a server that lacks its last writes. The model forgets them too: responses of
+ * those moments may have been free, and everything written before is kept.
  */
 const failOver = (world: World, auditor: Auditor, lostMs: number, downMs: number) =>
   Effect.gen(function* () {
@@ -129,7 +129,7 @@ const failOver = (world: World, auditor: Auditor, lostMs: number, downMs: number
     world.wake("payments", 10_000)
   })
 
-/** The next fault: its description, and the effect that lasts as long as it does. */
+/** The next fault: its description, and an effect that lasts as long as the fault. */
 const next = (world: World, auditor: Auditor, chance: Chance): readonly [string, Effect.Effect<unknown>] => {
   const slot = chance.pick(world.slots)
   const seconds = (low: number, high: number) => chance.between(low, high) * 1_000
@@ -158,7 +158,7 @@ const next = (world: World, auditor: Auditor, chance: Chance): readonly [string,
   return [what, during(world, seconds(60, isOne ? 20_000 : 900), set(mood), set("well"))]
 }
 
-/** Most faults come when most is going on; a few at any time. */
+/** Most faults occur at the busiest time, and a few at any time. */
 const untilRush = (world: World, chance: Chance) =>
   Effect.suspend(() => {
     const at = world.agenda.now + chance.wait(meanPauseMs)
@@ -167,7 +167,7 @@ const untilRush = (world: World, chance: Chance) =>
     return Effect.sleep(Math.max(rush - world.agenda.now, 1_000))
   })
 
-/** Breaks one thing after the other, for as long as the simulation lasts. */
+/** Causes one fault after another until the simulation ends. */
 export const faults = (world: World, auditor: Auditor): Effect.Effect<void> =>
   Effect.gen(function* () {
     const chance = world.chance("faults")

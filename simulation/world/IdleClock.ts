@@ -1,13 +1,13 @@
 import { type Clock, Duration, Effect } from "effect"
 import type { Agenda, Appointment } from "../customers/Agenda.ts"
 
-/** Loops look for work at least this often, also where nobody has said that there is some. */
+/** Loops run at least this often, even if nobody has reported work. */
 const roundMs = 24 * 3_600_000
 
 /**
- * The clock of loops that look for work again and again. While there is none, a sleep goes on until the next round: a year
- * has 30 million seconds, and a loop that finds nothing in one of them is of no interest. After `wake` a sleep has its own
- * length again for a while.
+ * The clock of loops that poll for work. Without work, a sleep lasts until the next round, because a year has 30
+ * million seconds and polling in each of them would find nothing. After `wake`, sleeps have their normal length for a
+ * while.
  */
 export class IdleClock implements Clock.Clock {
   readonly currentTimeMillis: Clock.Clock["currentTimeMillis"]
@@ -50,7 +50,7 @@ export class IdleClock implements Clock.Clock {
       })
     })
 
-  /** There may be work for so long. */
+  /** Reports that there may be work for `forMs`. */
   wake(forMs: number): void {
     const { agenda } = this
     this.busyUntil = Math.max(this.busyUntil, agenda.now + forMs)

@@ -2,31 +2,30 @@ import { Effect, type Exit } from "effect"
 import type { Agenda } from "../customers/Agenda.ts"
 import type { Chance } from "./Chance.ts"
 
-/** The probability of each thing that a link does to messages. */
+/** Probabilities of what a link does to messages. */
 export interface Weather {
-  /** Mean of the way in one direction. */
+  /** Mean latency in one direction. */
   readonly meanMs: number
-  /** The message does not arrive, and its sender learns it soon. */
+  /** The message is lost, and its sender soon notices. */
   readonly loss: number
-  /** The message arrives and is worked on, and the answer does not come back. */
+  /** The message is processed, but its response is lost. */
   readonly cut: number
-  /** Neither is known: the sender waits as long as it is willing to. */
+  /** The message or its response is lost without notice: the sender waits until its timeout. */
   readonly halfOpen: number
-  /** The message arrives twice. */
   readonly duplicate: number
 }
 
 export type Fate = "arrives" | "lost" | "cut" | "half-open" | "twice"
 
-/** The way between two machines, which may be closed for a while, and has weather. */
+/** A network connection between two machines, which may be closed for a while. */
 export interface Line {
   isOpen: boolean
   weather: Weather
 }
 
-/** A line as one process at its near end uses it. Messages overtake each other. */
+/** A line as used by one process at its near end. Messages may overtake each other. */
 export class Link {
-  /** True where the machine at the near end has crashed: nothing comes back to it. */
+  /** True if the machine at the near end has crashed: nothing returns to it. */
   isGone = false
   private readonly line: Line
   private readonly agenda: Agenda
@@ -58,41 +57,41 @@ export class Link {
     return "arrives"
   }
 
-  /** Carries something to the other end, some time later. */
+  /** Delivers a message to the other end after the latency. */
   carry(deliver: () => void): void {
     this.agenda.after(this.chance.wait(this.line.weather.meanMs), deliver)
   }
 
-  /** The time after which the end of a broken connection is noticed. */
+  /** Time until a broken connection is noticed. */
   noticeMs(): number {
     return this.chance.between(1, 200)
   }
 }
 
-/** A machine that runs effects which come over a link, such as the store. */
+/** A machine that runs effects for remote callers, such as the store. */
 export interface Server {
-  /** Runs an effect on the machine, later while it is frozen. The exit is undefined where a crash came before it. */
+  /** Runs an effect on the machine, or later if it is frozen. The exit is undefined if the machine crashed before. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>, done: (exit: Exit.Exit<A, E> | undefined) => void) => void
 }
 
-/** A connection that broke, or an answer that did not come. It is a defect, as a failure of the database is. */
+/** A broken connection or a missing response. A defect, like a failure of the database. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable"
 }
 
 export interface Patience {
-  /** The longest that a caller waits. */
+  /** Maximum time that a caller waits. */
   readonly forMs: number
-  /** Asks again until it is known what happened, as for a settlement. Others ask again only where an answer was cut. */
+  /** Retries until the outcome is known, as for a settlement. Other calls are retried only if a response was lost. */
   readonly untilKnown: boolean
 }
 
-/** As the database client has it: five seconds for a statement. */
+/** Timeout of the database client: five seconds per statement. */
 export const statement: Patience = { forMs: 5_000, untilKnown: false }
 
 /**
- * Runs an effect on a server at the other end of a link. It runs there once at most, because each statement of Quarry
- * can be sent again: it is answered then what the first one did.
+ * Runs an effect on a server at the other end of a link, at most once. Every statement of Quarry is idempotent: a retry
+ * returns the result of the first run.
  */
 export const callOver = <A, E>(
   agenda: Agenda,
@@ -151,8 +150,8 @@ export const callOver = <A, E>(
   })
 
 /**
- * A service whose methods run at the other end of a link. `around` gets the method's name and its effect there. Methods
- * that answer no effect, and constants, are those of the service itself.
+ * A service whose methods run at the other end of a link. `around` gets the method's name and its effect. Methods that
+ * do not return an effect, and constants, are those of the service itself.
  */
 export const remote = <S extends object>(
   service: S,
@@ -161,7 +160,7 @@ export const remote = <S extends object>(
   const wrapped: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(service)) {
     if (Effect.isEffect(member)) {
-      // Members of services need no context, which the type of a property cannot say here.
+      // Members of services need no context, which the type of a property cannot express here.
       wrapped[name] = around(name, member as Effect.Effect<unknown, unknown>)
     } else if (typeof member === "function") {
       wrapped[name] = (...args: ReadonlyArray<unknown>) => {
@@ -172,6 +171,6 @@ export const remote = <S extends object>(
       wrapped[name] = member
     }
   }
-  // Each member has the type of the one that it stands for.
+  // Each member has the same type as the original.
   return wrapped as S
 }

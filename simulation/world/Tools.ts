@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import { ask, judgeResult, type Result } from "../customers/Habits.ts"
 import type { Person } from "../customers/Person.ts"
 
-/** The answer of a tool, as a program for agents reads it. */
 interface ToolAnswer {
   readonly result?: {
     readonly isError?: boolean
@@ -14,7 +13,7 @@ interface ToolAnswer {
 const failureOf = ({ result }: ToolAnswer): string | undefined =>
   result?.isError === true ? (result._meta?.["quarry/error"]?.error ?? "") : undefined
 
-/** A search by an agent. What its tool cost is told by how it ended: it has no header for it. */
+/** A search by an agent. Its cost follows from its outcome, because a tool call has no cost header. */
 export const agentSearch = Effect.fnUntraced(function* (me: Person) {
   const { auditor, chance, kind } = me
   const asked = ask(me)
@@ -32,7 +31,7 @@ export const agentSearch = Effect.fnUntraced(function* (me: Person) {
   if (reply.status !== 200) return auditor.answered(ended.request, reply, 0)
   const answer: ToolAnswer = JSON.parse(reply.text)
   const failure = failureOf(answer)
-  // As with a 500: nobody outside knows if the charge of it was made.
+  // As with a 500, it is unknown if the charge succeeded.
   if (failure === "internal_error") return auditor.answered(ended.request, { ...reply, status: 500 }, 0)
   const isKnown = failure === undefined || failures.has(failure)
   auditor.hold("I4 the end of a tool", isKnown, () => `${id} of ${kind} is ${failure}: ${reply.text}`)

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 
-/** The lines that a failure shows. */
+/** Lines shown for a failure. */
 const lastLines = 100
 const pieceBytes = 65_536
 
-/** The events of a run, a line each. The digest of all lines says if two runs were the same. */
+/** The events of a run, one per line. Two runs were identical if the digests of all lines are. */
 export class Trace {
   count = 0
   private readonly hash = createHash("sha256")
@@ -34,7 +34,7 @@ export class Trace {
     return ordered.filter((line) => line !== undefined)
   }
 
-  /** SHA-256 of all lines. The trace ends with it. */
+  /** SHA-256 of all lines. Ends the trace. */
   digest(): string {
     this.flush()
     return this.hash.digest("hex")

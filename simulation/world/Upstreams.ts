@@ -8,7 +8,7 @@ import type { Provider } from "../../src/services/providers/Provider.ts"
 import type { ProviderTable } from "../../src/services/providers/Providers.ts"
 import type { Chance } from "./Chance.ts"
 
-/** The behaviour of an upstream for a while. `silent` never answers. */
+/** Temporary behavior of an upstream. `silent` never responds. */
 export type Mood = "well" | "slow" | "silent" | "empty" | "broken" | RefusalReason
 
 export const moods: ReadonlyArray<Mood> = [
@@ -27,7 +27,7 @@ export const moods: ReadonlyArray<Mood> = [
   "busy"
 ]
 
-/** One upstream service on the internet, which all replicas ask. */
+/** An upstream service on the internet, shared by all replicas. */
 export interface Upstream {
   readonly name: string
   mood: Mood
@@ -36,8 +36,8 @@ export interface Upstream {
 type Asked = Pick<SearchRequest, "target" | "query" | "geo" | "locale" | "page" | "num" | "safe">
 
 /**
- * The first result of a search, whatever upstream answers it. It says of every parameter what was asked, so that an answer
- * to another search is found out.
+ * The first result of a search at any upstream. It depends on every parameter, so that an answer to a different search
+ * is detected.
  */
 export const firstUrl = ({ geo, locale, num, page, query, safe, target }: Asked): string => {
   const asked = JSON.stringify([target, query, geo, locale, page, num, safe])
@@ -49,7 +49,7 @@ const rowsOf = (request: SearchRequest): ReadonlyArray<UpstreamRow> => {
   return [1, 2, 3].map((rank) => ({ url: `${base}${rank}`, title: `Result ${rank}`, snippet: "found" }))
 }
 
-/** The provider by which one replica asks an upstream. The replica's chance says how long an answer takes. */
+/** The provider through which a replica calls an upstream. The replica's random stream determines response times. */
 const adapterOf = (upstream: Upstream, chance: Chance): Provider => ({
   name: upstream.name,
   search: (request) => {
@@ -67,13 +67,13 @@ const adapterOf = (upstream: Upstream, chance: Chance): Provider => ({
   }
 })
 
-/** Every target has two of the upstreams, one after the other; one target hedges. */
+/** Every target has two of the upstreams in order. One target uses hedging. */
 export const tableOf = (upstreams: ReadonlyArray<Upstream>, chance: Chance): ProviderTable => {
   const adapters = upstreams.map((upstream) => adapterOf(upstream, chance))
   const lists = targets.map((target, index) => {
     const pair = [adapters[index % adapters.length], adapters[(index + 1) % adapters.length]]
     return [target, pair.filter((it) => it !== undefined)] as const
   })
-  // Every target is in the list.
+  // The cast is safe because the list contains every target.
   return { ...(Object.fromEntries(lists) as unknown as ProviderTable), hedged: new Set(["beta_search"]) }
 }

@@ -79,11 +79,9 @@ export interface Options {
   readonly limiter?: Layer.Layer<RateLimiter>
   /** Turns on the demo without API keys. */
   readonly demoOrigin?: string
-  /** Origins whose pages may call the API. */
   readonly corsOrigins?: ReadonlyArray<string>
   /** Turns on the marketplace, with the growth plan for its subscribers. */
   readonly marketplaceSecret?: Redacted.Redacted
-  /** Readable pages. None by default. */
   readonly web?: Layer.Layer<PageFetcher | PageParser>
   /** Nothing can be bought by default. */
   readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks>
@@ -102,7 +100,6 @@ const maxCachedAnswers = 10_000
 
 const origin = "http://quarry.test"
 
-/** Every service on top of a storage. */
 export const layerOver = <S, E, R>(
   storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,

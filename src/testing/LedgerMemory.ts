@@ -67,7 +67,6 @@ const find = (store: Store, accountId: string): Effect.Effect<StoredAccount> => 
   return stored === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(stored)
 }
 
-/** Applies a plan change that is due. */
 const advance = (store: Store, stored: StoredAccount, now: number): void => {
   const account = accountAt(stored.account, now)
   if (account === stored.account) return
@@ -102,7 +101,6 @@ const allowance = Effect.fnUntraced(function* (store: Store, accountId: string) 
   return current(store, stored, yield* Clock.currentTimeMillis)
 })
 
-/** Computes the allowance on a copy. */
 const peek = Effect.fnUntraced(function* (store: Store, accountId: string) {
   const stored = yield* find(store, accountId)
   const copy = {

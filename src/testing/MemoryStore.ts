@@ -16,7 +16,6 @@ import type { Dropped } from "../services/webhooks/EventBooks.ts"
 
 export interface StoredAllowance {
   readonly scope: string
-  /** Undefined on the trial. */
   period: Period | undefined
   quota: number | undefined
   used: number
@@ -46,7 +45,6 @@ export interface StoredSpending {
 export interface StoredHold {
   readonly hold: Hold
   readonly allowance: StoredAllowance
-  /** Undefined if the key has no budget. */
   readonly spending: StoredSpending | undefined
   expiresAt: number
 }
@@ -91,7 +89,6 @@ export interface StoredBilling {
 export interface StoredEndpoint {
   endpoint: Endpoint
   secret: Redacted.Redacted
-  /** The secret before a rotation, and the end of its grace period. */
   old: { readonly secret: Redacted.Redacted; readonly until: number } | undefined
   /** Time of the last address change. */
   addressSince: number
@@ -100,7 +97,6 @@ export interface StoredEndpoint {
 
 export interface StoredDelivery extends Omit<Delivery, "nextAttemptAt" | "event"> {
   readonly event: Event
-  /** Undefined for an email. */
   readonly endpointId: string | undefined
   status: Delivery["status"]
   dueAt: number
@@ -133,7 +129,6 @@ export class MemoryStore extends Context.Service<
   MemoryStore,
   {
     readonly accounts: Map<string, StoredAccount>
-    /** Account ids by marketplace subscriber. */
     readonly subscribers: Map<string, string>
     readonly allowances: Map<string, StoredAllowance>
     readonly holds: Map<string, StoredHold>

@@ -37,15 +37,11 @@ export interface ProviderState {
   readonly orders: Map<string, Mutable<Order>>
   readonly disputes: Map<string, Mutable<Dispute>>
   outbox: Array<Nudge>
-  /** If false, every call fails. */
   isUp: boolean
-  /** If true, the next payments are declined. */
   declines: boolean
   /** If true, calls fail because another change is in progress. */
   isLocked: boolean
-  /** Refunded orders, with the time of the refund. */
   readonly refunds: Array<{ readonly orderId: string; readonly at: number }>
-  /** Number of calls so far, by method. */
   readonly calls: Map<string, number>
   ids: number
   readonly name: number
@@ -199,7 +195,6 @@ const renew = (state: ProviderState, it: Mutable<Subscription>): void => {
   nudgeSubscription(state, it, at)
 }
 
-/** Renews all subscriptions whose period has ended by `now`. */
 const advance = (state: ProviderState, now: number): void => {
   for (const it of state.subscriptions.values()) {
     while (it.status !== "ended" && it.period.end <= now) renew(state, it)
@@ -243,7 +238,6 @@ export class ProviderLevers extends Context.Service<
   {
     readonly state: ProviderState
     readonly pay: (checkoutId: string) => Effect.Effect<void>
-    /** Renews all subscriptions whose period has ended. */
     readonly advance: Effect.Effect<void>
     readonly recover: (subscriptionId: string) => Effect.Effect<void>
     readonly refund: (orderId: string, cents: number) => Effect.Effect<void>

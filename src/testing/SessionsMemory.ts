@@ -11,7 +11,6 @@ import { maxSessions, Sessions } from "../services/accounts/Sessions.ts"
 import { SignIn, SignInFailed } from "../services/accounts/SignIn.ts"
 import { Ids } from "../services/Ids.ts"
 
-/** Opens sessions for tests without a password. */
 export class SignedIn extends Context.Service<
   SignedIn,
   {

@@ -22,7 +22,6 @@ export class Receivers extends Context.Service<
   }
 >()("quarry/testing/Receivers") {}
 
-/** Webhook endpoints without a network. */
 export const layer: Layer.Layer<WebhookClient | Receivers> = Layer.effectContext(
   Effect.sync(() => {
     const receivers: Receivers["Service"] = {

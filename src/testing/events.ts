@@ -11,7 +11,6 @@ export const settingsOf = (store: Store, accountId: string): EventSettings =>
 
 const hex = (count: number): string => count.toString(16).padStart(32, "0")
 
-/** Adds a delivery that is due immediately. */
 export const addDelivery = (
   store: Store,
   event: StoredDelivery["event"],
@@ -171,7 +170,6 @@ export const noticePlan = (store: Store, { account }: StoredAccount, previousPla
 
 const keyData = ({ hint, id, label, mode }: StoredKey) => ({ key_id: id, name: label, type: mode, hint })
 
-/** Writes the event for a created or rotated key. */
 export const noticeNewKey = (store: Store, key: StoredKey, previousId: string | undefined, now: number): void => {
   const type = previousId === undefined ? "key.created" : "key.rotated"
   const data = { ...keyData(key), ...(previousId === undefined ? {} : { previous_key_id: previousId }) }

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** Files by the time they took when it was last measured (vitest's JSON report has it); the rest takes seconds or less. */
+/** Slowest files by last measured duration (from vitest's JSON report). The others take seconds or less. */
 const longest = [
   "deploy/image",
   "bench/bench",
@@ -43,7 +43,7 @@ const placeOf = ({ moduleId }: TestSpecification): number => {
   return place < 0 ? longest.length : place
 }
 
-/** Begins with the longest files: one that is begun last would be waited for by idle workers. */
+/** Starts the slowest files first, so that no worker waits at the end for a file that started last. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b))

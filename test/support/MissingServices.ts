@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from "vitest/node"
 
-/** Says at the end of a run which tests were skipped for want of a server, and how to get it: in their group's name. */
+/** Lists skipped tests at the end of a run, with the missing program and how to install it, from their group's name. */
 export default class MissingServices implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
     const skipped = new Map<string, number>()

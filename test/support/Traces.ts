@@ -4,10 +4,7 @@ import { SpanEncoder } from "../../src/layers/telemetry/SpanEncoder.ts"
 import * as SpanTracer from "../../src/layers/telemetry/SpanTracer.ts"
 import { withSpan } from "../../src/services/telemetry/Tracing.ts"
 
-/**
- * Runs an effect in a request's span, below a caller's where there is one, and answers what a collector is sent of it
- * and what it reads there.
- */
+/** Runs an effect in a request's span, below a caller's if given. Returns what a collector receives and decodes. */
 export const traced = <A, E, R>(effect: Effect.Effect<A, E, R>, parent?: Tracer.AnySpan) =>
   Effect.suspend(() => {
     const encoder = new SpanEncoder({ "service.name": "quarry" })

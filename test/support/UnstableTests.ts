@@ -1,9 +1,11 @@
 import type { Reporter, TestModule } from "vitest/node"
 
-/** More tests than this that pass only at their second try fail the run: then it is not the machine that is at fault. */
+/**
+ * Maximum tests that pass only at the second attempt. With more, the run fails, because the machine is not to blame.
+ */
 export const maxUnstable = 2
 
-/** Lists the tests that passed at their second try, by name, and fails the run if they are too many. */
+/** Lists tests that passed at the second attempt, and fails the run if there are too many. */
 export default class UnstableTests implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
     const unstable = modules.flatMap((module) =>

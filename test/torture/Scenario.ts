@@ -2,19 +2,19 @@ import type { Effect, Scope } from "effect"
 import type { Findings } from "./support/Findings.ts"
 
 export interface ScenarioOptions {
-  /** What `Random` is seeded with. */
+  /** Seed of `Random`. */
   readonly seed: string
   readonly rounds: number
-  /** Whether leases are ended by hand instead of waited for, and sizes are small. */
+  /** Ends leases by hand instead of waiting for them, and uses small sizes. */
   readonly short: boolean
-  /** Whether the first violation ends the run. */
+  /** Ends the run at the first violation. */
   readonly first: boolean
 }
 
-/** One way of breaking things, and what must be true of it. Chance comes from `Random`, so that a seed repeats it. */
+/** A way of breaking things, and what must still hold. Uses `Random`, so that a seed reproduces it. */
 export interface Scenario {
   readonly name: string
-  /** What it must show. */
+  /** The promise that it checks. */
   readonly promise: string
   readonly rounds: number
   readonly run: (options: ScenarioOptions) => Effect.Effect<void, unknown, Findings | Scope.Scope>

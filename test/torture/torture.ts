@@ -8,16 +8,16 @@ import { Findings } from "./support/Findings.ts"
 
 const usage = `npm run torture -- [--seed N] [--scenario NAME] [--rounds N] [--short] [--first] [--mutations]
 
-Starts servers of its own on the loopback, breaks them and what they stand on, and checks that every promise held.
-It needs Linux, Postgres with initdb and pg_ctl, and redis-server. QUARRY_TEST_DATABASE_URL names a Postgres on which it
-may make databases. --short ends leases by hand instead of waiting for them, and makes sizes small.
---first ends a scenario with its first violation. --mutations puts faults back into a copy of the sources, each of which
+Starts its own servers on loopback, breaks them and their dependencies, and checks that every promise was kept.
+Needs Linux, Postgres with initdb and pg_ctl, and redis-server. QUARRY_TEST_DATABASE_URL names a Postgres server on which
+it may create databases. --short ends leases by hand instead of waiting for them, and uses small sizes.
+--first ends a scenario at its first violation. --mutations applies known faults to a copy of the sources, each of which
 \`cost\` must find.
-ATTACKS=1,3 in the environment leaves \`hostile\` and \`neighbors\` only those of their six attacks.
+ATTACKS=1,3 in the environment limits \`hostile\` and \`neighbors\` to these of their six attacks.
 
 ${scenarios.map(({ name, promise, rounds }) => `${name.padEnd(12)} ${promise} (${rounds} rounds)`).join("\n")}`
 
-/** Runs one scenario and answers what it broke; a scenario that cannot go on has failed too. */
+/** Runs one scenario and returns its violations. A scenario that cannot continue has failed too. */
 export const run = (scenario: Scenario, options: ScenarioOptions) =>
   Effect.gen(function* () {
     const findings = yield* Findings

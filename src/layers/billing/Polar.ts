@@ -49,9 +49,8 @@ const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E 
   isId(id) ? use : Effect.fail(new ProviderMissing({ id }))
 
 const unexpected = ({ name, status }: PolarClient.PolarError) =>
-  new ProviderUnavailable({ reason: `Polar refused with ${status} ${name}`.trim(), retryAfter: undefined })
+  new ProviderUnavailable({ reason: `Polar responded with ${status} ${name}`.trim(), retryAfter: undefined })
 
-/** Finds the customer with this email address. Polar has at most one per address. */
 const customerByEmail = Effect.fnUntraced(function* (
   { client }: Tools,
   email: string,
@@ -61,7 +60,7 @@ const customerByEmail = Effect.fnUntraced(function* (
   const customers = yield* client.list(objects.PolarCustomer, { path: "/v1/customers/", query })
   const customer = customers.find((found) => found.email.toLowerCase() === email.toLowerCase())
   if (customer === undefined) {
-    const reason = "Polar refuses the customer's address of mail"
+    const reason = "Polar rejects the customer's email address"
     return yield* new ProviderUnavailable({ reason, retryAfter: undefined })
   }
   const owner = customer.external_id ?? undefined
@@ -256,7 +255,6 @@ const orders = (tools: Tools) => {
   }
 }
 
-/** Objects of a list that were created since this time, newest first. */
 const madeSince = <A extends { readonly id: string; readonly created_at: DateTime.Utc }>(
   { client }: Tools,
   schema: Schema.Codec<A, unknown>,

@@ -17,10 +17,8 @@ export const neededEvents = [
   "customer.deleted"
 ] as const
 
-/** Consecutive failed deliveries after which Polar disables the endpoint. */
 const failuresUntilDisabled = 10
 
-/** Maximum products and endpoints to check. */
 const maxItems = "100"
 
 /** A valid id that no object has. */
@@ -86,7 +84,7 @@ const tokenFinding = ({ status }: PolarAnswer, where: string): Finding =>
   finding(
     "token",
     status === 401
-      ? `Polar does not accept POLAR_ACCESS_TOKEN: make a new one, of this server's organization${where}`
+      ? `Polar does not accept POLAR_ACCESS_TOKEN: create a new one in this server's organization${where}`
       : undefined,
     "Polar accepts the token"
   )
@@ -142,7 +140,7 @@ const productFindings = Effect.fnUntraced(function* (
 
 const endpointFault = (endpoint: typeof Endpoint.Type | undefined, url: string): string | undefined => {
   if (endpoint === undefined) return `Polar has no webhook endpoint for ${url}: add it`
-  if (!endpoint.enabled) return "Polar has switched the webhook endpoint off: mend what failed, then enable it there"
+  if (!endpoint.enabled) return "Polar has disabled the webhook endpoint: fix the cause, then enable it there"
   if (endpoint.format !== "raw") return `the webhook endpoint has the format ${endpoint.format}: set it to raw`
   const missing = neededEvents.filter((event) => !endpoint.events.includes(event))
   return missing.length === 0 ? undefined : `the webhook endpoint lacks the events ${missing.join(", ")}: add them`
@@ -161,7 +159,7 @@ const deliveryFault = Effect.fnUntraced(function* (client: PolarClient, endpoint
   const failed = latest.items.filter(({ succeeded }) => !succeeded).length
   return failed === 0
     ? undefined
-    : `${failed} of the latest ${latest.items.length} deliveries failed: Polar switches the endpoint off after ${failuresUntilDisabled} in a row`
+    : `${failed} of the latest ${latest.items.length} deliveries failed: Polar disables the endpoint after ${failuresUntilDisabled} in a row`
 })
 
 const webhookFinding = Effect.fnUntraced(function* (client: PolarClient, { webhookUrl }: PolarOptions) {

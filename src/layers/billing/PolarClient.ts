@@ -23,7 +23,6 @@ const defaultCallTimeout = Duration.seconds(5)
 /** Maximum body size. A page of 100 orders is smaller than 2 MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024
 
-/** Maximum size of a response including its framing. */
 export const maxReceivedBytes = 16 * 1024 * 1024
 
 /** Objects per page, the maximum that Polar allows. */
@@ -45,7 +44,6 @@ export interface PolarCall {
 
 export interface PolarAnswer {
   readonly status: number
-  /** Parsed JSON body. Undefined if there is none. */
   readonly json: unknown
 }
 
@@ -78,7 +76,6 @@ const bodyOf = (response: HttpClientResponse.HttpClientResponse) =>
 
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** The wait that Polar requests, in whole seconds. */
 const retryAfterOf = (header: string | undefined): Duration.Duration | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Duration.seconds(Number(header)) : undefined
 
@@ -140,7 +137,7 @@ export const make = (
       Effect.flatMap(answerOf),
       Effect.catchTags({
         HttpClientError: (error) => Effect.fail(transportFault(error)),
-        AnswerTooLarge: () => Effect.fail(unavailable(`Polar's answer is larger than ${maxAnswerBytes} bytes`))
+        AnswerTooLarge: () => Effect.fail(unavailable(`Polar's response is larger than ${maxAnswerBytes} bytes`))
       }),
       Effect.timeoutOrElse({
         duration: callTimeout,
@@ -209,10 +206,8 @@ const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Ef
   })
 
 const asUnavailable = ({ name, status }: PolarError) =>
-  Effect.fail(unavailable(`Polar refused with ${status}${name === "" ? "" : ` ${name}`}`))
+  Effect.fail(unavailable(`Polar responded with ${status}${name === "" ? "" : ` ${name}`}`))
 
 /** Decodes a response. The error names the fields but not their values. */
 const read = <A>(schema: Schema.Codec<A, unknown>, json: unknown): Effect.Effect<A, ProviderUnavailable> =>
-  Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () =>
-    unavailable("Polar's answer has a form that is not understood")
-  )
+  Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () => unavailable("Polar's response has an unknown format"))

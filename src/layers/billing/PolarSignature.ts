@@ -26,7 +26,6 @@ export const signingKeys = (secrets: SigningSecrets): ReadonlyArray<Buffer> =>
     return decoded === undefined || decoded.length === 0 ? [whole] : [whole, decoded]
   })
 
-/** Signatures in the header that have the right length. */
 const signaturesOf = (header: string): ReadonlyArray<Buffer> =>
   header
     .split(" ", maxSignatures)

@@ -16,9 +16,7 @@ export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<{
 export interface AddressRules {
   /** Permits addresses of this machine and of private networks. */
   readonly allowsPrivate: boolean
-  /** Replaces the DNS lookup. */
   readonly resolve?: Resolve | undefined
-  /** Replaces `isPublicAddress`. */
   readonly isPublic?: ((address: string) => boolean) | undefined
 }
 

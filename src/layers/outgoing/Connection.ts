@@ -30,7 +30,6 @@ const maxTlsBytes = 256 * 1024
 
 const keepAliveDelayMs = 60_000
 
-/** An error with a `code`, like system errors. */
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
 const tooMuch = () => failure("ERR_TOO_MUCH_RECEIVED", "more arrived for one request than its limits allow")
@@ -53,7 +52,6 @@ class Received {
     this.maxBytes = maxBytes
   }
 
-  /** Adds a chunk, if there is one, and checks the totals. */
   isTooMuchWith(chunk: { readonly length: number } | undefined): boolean {
     if (this.socket.bytesWritten !== this.written) {
       this.written = this.socket.bytesWritten

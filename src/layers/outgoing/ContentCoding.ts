@@ -11,7 +11,6 @@ const codingOf = (header: string | undefined): (typeof codings)[number] | undefi
   return codings.find((coding) => coding === name)
 }
 
-/** True if `decoded` supports this `content-encoding`. */
 export const isKnownCoding = (header: string | undefined): boolean => codingOf(header) !== undefined
 
 /** The streams of a pipeline report their errors themselves. */

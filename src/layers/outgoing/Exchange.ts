@@ -10,7 +10,6 @@ import { decoded } from "./ContentCoding.ts"
 export interface ExchangeLimits {
   /** For DNS, connection, request and response together. */
   readonly timeout: Duration.Duration
-  /** Limit for the head of the response, and for each informational response before it. */
   readonly maxHeadBytes: number
   readonly maxInformational: number
   /** Limit for the body, both compressed and decompressed. With 0 the connection is closed after the head. */

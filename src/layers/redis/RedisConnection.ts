@@ -40,7 +40,6 @@ export class RedisUnusable extends OperatorError("RedisUnusable") {
   }
 }
 
-/** Default for `answerMs`. */
 const defaultAnswerMs = 100
 
 export interface RedisConnectionOptions {
@@ -50,7 +49,6 @@ export interface RedisConnectionOptions {
   readonly answerMs?: number
 }
 
-/** Interval between probes while Redis is down. */
 const probeEveryMs = 250
 
 /**
@@ -84,9 +82,7 @@ interface State {
   readonly client: RedisClient
   readonly answerMs: number
   readonly writer: ReturnType<typeof makeWriter>
-  /** Undefined while Redis is up. */
   awayReason: string | undefined
-  /** Open while Redis is down. */
   readonly awayLatch: Latch.Latch
   readonly awayChanges: SubscriptionRef.SubscriptionRef<boolean>
   /** The last connection error, reported for commands that fail without a connection. */
@@ -235,7 +231,6 @@ const start = Effect.fnUntraced(function* (state: State) {
   yield* Effect.forkScoped(Effect.forever(watchOnce(state)))
 })
 
-/** Sends a command. A failure marks Redis as down. */
 const execute = <A>(
   state: State,
   context: Context.Context<never>,

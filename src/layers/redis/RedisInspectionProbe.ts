@@ -25,6 +25,5 @@ const look = (url: Redacted.Redacted) =>
     return { state: reason === null ? ("answers" as const) : ("away" as const), reason }
   }).pipe(Effect.scoped)
 
-/** `url` is the same as for `RedisConnection`. */
 export const layer = ({ url }: { readonly url: Redacted.Redacted }): Layer.Layer<RedisInspection> =>
   Layer.succeed(RedisInspection, { look: look(url) })

@@ -6,7 +6,6 @@ import { RedisConnection } from "./RedisConnection.ts"
 import * as ResultCacheRedis from "./ResultCacheRedis.ts"
 
 export interface SharedRedisOptions {
-  /** A Redis URL, or the nodes of a cluster separated by commas. */
   readonly url: Redacted.Redacted
   /** Lifetime of cached answers. Zero turns the result cache off. */
   readonly ttl: Duration.Duration

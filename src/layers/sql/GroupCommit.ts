@@ -37,7 +37,6 @@ export interface GroupCommitOptions<Entry, Answer> {
 interface Item<Entry, Answer> {
   readonly entry: Entry
   readonly answer: (answer: Effect.Effect<Answer>) => void
-  /** Span of the caller, if it is recorded. */
   readonly span: Tracer.Span | undefined
   /** True when the caller was interrupted before the entry was sent. */
   abandoned: boolean
@@ -58,12 +57,10 @@ interface GroupCommit<Entry, Answer> {
   readonly options: GroupCommitOptions<Entry, Answer>
   readonly retry: <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>
   readonly start: (effect: Effect.Effect<void>) => void
-  /** Limits concurrent statements for locked owners. */
   readonly permits: Semaphore.Semaphore
   /** Waiting items by owner. Owners take turns in insertion order. */
   readonly lines: Map<string, Line<Entry, Answer>>
   readonly lockedOwners: Map<string, LockedOwner<Entry, Answer>>
-  /** True while a fiber sends the batches in `lines`. */
   sending: boolean
 }
 

@@ -86,7 +86,6 @@ const withLimits = (migration: Migration): Migration =>
     unlimited(sql, Effect.andThen(sql`set local lock_timeout = '2s'`, migration))
   )
 
-/** Creates missing partitions of the query log. */
 export const makePartitions = (sql: SqlClient.SqlClient) =>
   sql`select queries_make_partitions(clock_timestamp(), ${monthsAhead}::integer)`
 
@@ -200,7 +199,6 @@ export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { read
   }
 })
 
-/** Migrates the database to the current schema, and creates missing partitions of the query log. */
 export const run = Effect.gen(function* () {
   const applied = yield* runAll(migrations)
   yield* retryLocked(retryTransient(makePartitions(yield* SqlClient.SqlClient)))

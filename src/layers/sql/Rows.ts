@@ -12,7 +12,6 @@ type RowSchema<Row> = Schema.Codec<Row, unknown>
 
 type Statement<R> = Effect.Effect<ReadonlyArray<object>, SqlError.SqlError, R>
 
-/** Gives a statement's rows the type of their schema. */
 export const rowsOf = <Row>(schema: RowSchema<Row>) => {
   const check = Schema.decodeUnknownEffect(Schema.Array(Schema.toType(schema)), { onExcessProperty: "error" })
   return <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError, R> =>
@@ -24,14 +23,12 @@ export const rowsOf = <Row>(schema: RowSchema<Row>) => {
     )
 }
 
-/** `rowsOf` for a statement that has one row or none. */
 export const rowOf = <Row>(schema: RowSchema<Row>) => {
   const rows = rowsOf(schema)
   return <R>(statement: Statement<R>): Effect.Effect<Row | undefined, SqlError.SqlError, R> =>
     Effect.map(rows(statement), (all) => all[0])
 }
 
-/** Returns the schema's columns as a select list, qualified with `alias` if given. */
 export const columnsOf = (schema: { readonly fields: Schema.Struct.Fields }, alias?: string): string =>
   Object.keys(schema.fields)
     .map((name) => (alias === undefined ? name : `${alias}.${name}`))

@@ -43,13 +43,11 @@ export interface SubscriptionState {
   readonly graceUntil: number | undefined
 }
 
-/** Payment state as shown to the account. */
 export interface BillingState {
   /** False if nothing can be bought: there is no provider, or the operator has closed the checkout. */
   readonly open: boolean
   readonly plan: Plan
   readonly subscription: SubscriptionState | undefined
-  /** Packs that the account can buy now, with prices in cents. */
   readonly packs: ReadonlyArray<{ readonly credits: PackSize; readonly price: number }>
   readonly balance: number
   /** Spent credits of refunded packs, settled from the next credits (R40). */
@@ -61,7 +59,6 @@ export interface CheckoutPage {
   readonly expiresAt: number
 }
 
-/** Minimum interval between calls to the provider for one account (R42). */
 const syncEveryMs = 5_000
 /** Retry time if the provider does not give one. */
 const defaultRetrySeconds = 30
@@ -79,7 +76,7 @@ interface Deps {
 
 const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
   Effect.andThen(
-    Effect.logWarning(`The payment provider could not be asked: ${reason}`),
+    Effect.logWarning(`The payment provider could not be reached: ${reason}`),
     Effect.fail(
       new BillingUnavailable({
         message: "The payment provider cannot be reached at the moment. What you bought is not affected.",
@@ -89,8 +86,10 @@ const unreachable = ({ reason, retryAfter }: ProviderUnavailable) =>
   )
 
 const closed = new BillingUnavailable({ message: "Nothing can be bought here at the moment." })
-const needsOperator = new BillingUnavailable({ message: "Purchases of this account are stopped. Ask the operator." })
-const customPlan = new BillingUnavailable({ message: "This account's plan is set by the operator: ask there." })
+const needsOperator = new BillingUnavailable({ message: "This account cannot make purchases. Contact the operator." })
+const customPlan = new BillingUnavailable({
+  message: "The operator sets this account's plan. Ask the operator to change it."
+})
 const noPacks = new BillingUnavailable({ message: "This account's plan sells no credit packs." })
 const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
 const pastDue = new NoSubscription({
@@ -103,7 +102,6 @@ const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Eff
     found === undefined ? Effect.die(new Error(`account ${id} does not exist`)) : Effect.succeed(found)
   )
 
-/** The active subscription with the highest plan. */
 const openSubscription = ({ subscriptions }: BilledAccount): SoldSubscription | undefined =>
   subscriptions
     .filter(({ status }) => status !== "ended")
@@ -353,7 +351,6 @@ export class Billing extends Context.Service<
   Billing,
   {
     readonly state: (account: Account) => Effect.Effect<BillingState>
-    /** Opens a checkout for the first subscription. */
     readonly checkout: (
       account: Account,
       plan: SoldPlan,

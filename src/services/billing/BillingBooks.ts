@@ -91,7 +91,6 @@ export class BillingBooks extends Context.Service<
     readonly order: (orderId: string) => Effect.Effect<BookedOrder | undefined>
     /** All subscriptions in the books that have not ended. */
     readonly openSubscriptions: Effect.Effect<ReadonlyArray<SoldSubscription & { readonly accountId: string }>>
-    /** Orders awaiting payment. */
     readonly pendingOrders: Effect.Effect<ReadonlyArray<string>>
     /** Returns true at most once per `everyMs` for an account, which may then ask the provider. */
     readonly takeTurn: (accountId: string, everyMs: number) => Effect.Effect<boolean>
@@ -106,7 +105,6 @@ export class BillingBooks extends Context.Service<
       reason: string,
       waitMs: number
     ) => Effect.Effect<void>
-    /** Deletes deliveries processed more than `ageMs` ago, and returns their number. */
     readonly pruneDeliveries: (ageMs: number) => Effect.Effect<number>
     readonly takeRemovals: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<Removal>>
     readonly finishRemoval: (customerId: string) => Effect.Effect<void>

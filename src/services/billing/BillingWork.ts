@@ -56,7 +56,6 @@ const initializeCounters = Effect.forEach(
   { discard: true }
 )
 
-/** Background work for payments on every replica: deliveries, removals, sweeps and metrics. */
 export const layer: Layer.Layer<never, never, BillingBooks | Reconciler> = Layer.effectDiscard(
   Effect.gen(function* () {
     const books = yield* BillingBooks

@@ -7,7 +7,6 @@ export interface Subscription {
   readonly customerId: string
   /** From the checkout's metadata, or else the customer's external ID. Undefined if Quarry did not create it. */
   readonly accountId: string | undefined
-  /** Undefined for unknown products. */
   readonly plan: SoldPlan | undefined
   /** `trialing` counts as active. `ended`: canceled and over, unpaid, incomplete or paused. */
   readonly status: "active" | "past_due" | "ended"
@@ -52,7 +51,6 @@ export interface Dispute {
   readonly cents: number
 }
 
-/** A page of the provider on which a person pays or manages payments. */
 export interface Page {
   readonly id: string
   readonly url: string
@@ -62,7 +60,6 @@ export interface Page {
 export interface Buyer {
   readonly accountId: string
   readonly email: string
-  /** The provider's ID of the account's customer. */
   readonly customerId: string
   /** The IP address from which the provider guesses currency and tax country. */
   readonly address: string | undefined
@@ -76,7 +73,6 @@ export interface Nudge {
   readonly kind: string
   readonly object:
     | { readonly kind: "subscription" | "order" | "customer" | "checkout"; readonly id: string }
-    /** An event without effect. */
     | { readonly kind: "none" }
 }
 
@@ -139,7 +135,6 @@ export class PaymentProvider extends Context.Service<
       plan: SoldPlan,
       when: "now" | "period_end"
     ) => Effect.Effect<Subscription, ProviderUnavailable | ProviderDeclined | ProviderBusy | ProviderMissing>
-    /** Cancels a pending change of plan. */
     readonly callOffChange: (
       subscriptionId: string
     ) => Effect.Effect<Subscription, ProviderUnavailable | ProviderBusy | ProviderMissing>
@@ -149,7 +144,6 @@ export class PaymentProvider extends Context.Service<
       isCanceled: boolean
     ) => Effect.Effect<Subscription, ProviderUnavailable | ProviderBusy | ProviderMissing>
     readonly subscription: (id: string) => Effect.Effect<Subscription, ProviderUnavailable | ProviderMissing>
-    /** Including ended ones. */
     readonly subscriptionsOf: (customerId: string) => Effect.Effect<ReadonlyArray<Subscription>, ProviderUnavailable>
     /** All subscriptions of the organization that have not ended. */
     readonly openSubscriptions: Effect.Effect<ReadonlyArray<Subscription>, ProviderUnavailable>

@@ -57,7 +57,6 @@ const toSold = ({ accountId: _, customerId: __, endedAt: ___, ...subscription }:
 const toPlanOrder = ({ createdAt, purchase, status }: Order): ReadonlyArray<PlanOrder> =>
   purchase.kind === "plan" ? [{ plan: purchase.plan, reason: purchase.reason, status, createdAt }] : []
 
-/** Undefined if the object does not exist at the provider. */
 const unlessMissing = <A>(read: Effect.Effect<A, ProviderUnavailable | ProviderMissing>) =>
   Effect.catchTag(read, "ProviderMissing", () => Effect.undefined)
 
@@ -278,7 +277,6 @@ const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, also
   return drifts
 })
 
-/** Updates all subscriptions that differ between the books and the provider. */
 const sweepSubscriptions = Effect.fnUntraced(function* (deps: Deps) {
   const { books, clock, provider } = deps
   const now = yield* storeTime(clock)

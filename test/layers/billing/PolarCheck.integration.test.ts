@@ -81,7 +81,7 @@ describe("billing check", () => {
     [
       "an endpoint that was switched off",
       (fake) => Object.assign(endpoint(fake), { enabled: false }),
-      /^webhooks: Polar has switched the webhook endpoint off/
+      /^webhooks: Polar has disabled the webhook endpoint/
     ],
     [
       "events that are missing",

@@ -5,12 +5,12 @@ import type { Answered, makeBrowser, Replica } from "./SignIn.ts"
 
 export type Browser = ReturnType<typeof makeBrowser>
 
-/** The redirect of apps on a person's machine. */
+/** The redirect address of an app on a user's machine. */
 export const callback = "http://127.0.0.1:33418/callback"
 
 let addresses = 0
 
-/** An address of its own for each app: their registrations are counted apart. */
+/** Returns a separate address per app, because registrations are limited by address. */
 export const nextAddress = (): string => `10.200.${(++addresses >> 8) & 255}.${addresses & 255}`
 
 export const post = Effect.fnUntraced(function* (
@@ -55,7 +55,7 @@ export const makeProof = () => {
 
 type Parameters = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
-/** The authorization request of an app, with the changes of a test. */
+/** The authorization request of an app, with a test's changes. */
 export const authorizationQuery = (
   replica: Replica,
   app: string,
@@ -82,11 +82,11 @@ export const authorizationQuery = (
   )
 }
 
-/** The redirect of a browser that opens an authorization request. */
+/** The redirect that a browser gets for an authorization request. */
 export const authorize = (replica: Replica, browser: Browser, query: URLSearchParams) =>
   Effect.map(browser.get(replica, `/oauth2/authorize?${query}`), ({ headers }) => headers.get("location") ?? "")
 
-/** The redirect to the app after the person has allowed it. */
+/** The redirect to the app after the user has consented. */
 export const allow = Effect.fnUntraced(function* (replica: Replica, browser: Browser, query: URLSearchParams) {
   const asked = yield* authorize(replica, browser, query)
   const signed = asked.slice(asked.indexOf("?") + 1)
@@ -104,7 +104,7 @@ export const tokensOf = ({ json }: Answered): Tokens => ({
   refresh: String(json.refresh_token)
 })
 
-/** An authorization code, and the request that redeems it. */
+/** An authorization code, and a function that redeems it. */
 export const makeCode = Effect.fnUntraced(function* (replica: Replica, browser: Browser, app: string) {
   const { challenge, verifier } = makeProof()
   const answer = yield* allow(replica, browser, authorizationQuery(replica, app, challenge))
@@ -139,7 +139,7 @@ export const revoke = (replica: Replica, app: string, token: string, hint?: stri
     new URLSearchParams({ token, client_id: app, ...(hint === undefined ? {} : { token_type_hint: hint }) })
   )
 
-/** An app with tokens of a person. */
+/** An app with tokens of a user. */
 export const letIn = Effect.fnUntraced(function* (replica: Replica, browser: Browser) {
   const app = yield* makeApp(replica)
   const { code, redeem } = yield* makeCode(replica, browser, app)

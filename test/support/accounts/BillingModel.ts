@@ -15,8 +15,8 @@ import { ProviderLevers } from "../../../src/testing/PaymentProviderMemory.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../api/searches.ts"
 
 /*
- * Random sequences of what people, the payment provider and the network between do, and what must be true of the books
- * after each step and after one sweep at the end.
+ * Random sequences of actions by users, the payment provider and the network, and the conditions that the books must
+ * satisfy after each step and after a final sweep.
  */
 
 const small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
@@ -47,8 +47,8 @@ export const Step = Schema.Union([
 export type Step = typeof Step.Type
 
 /**
- * A sequence. It begins with the plans that the two accounts have bought, and with a pack of which the first has spent some
- * tenths: most of it is about purchases then.
+ * A sequence. It starts with the plans that the two accounts have bought, and with a pack that the first account has
+ * partly spent (in tenths), because most steps concern purchases.
  */
 export const Sequence = Schema.Struct({
   bought: Schema.Tuple([plan, Schema.NullOr(plan)]),
@@ -70,7 +70,7 @@ const openingOf = ({ bought, spent }: typeof Sequence.Type): ReadonlyArray<Step>
 
 type Model = Accounts | Billing | BillingBooks | Ids | Ledger | ProviderLevers | Reconciler
 
-/** Purchases over a provider of their own. */
+/** Runs an effect with a separate payment provider. */
 export const withProvider = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.provide(
     effect,
@@ -88,7 +88,7 @@ const payFor = Effect.fnUntraced(function* (url: string) {
   yield* (yield* ProviderLevers).pay(url.split("/").at(-1) ?? "")
 })
 
-/** Takes a step of a person at our own routes. What they are refused is no fault. */
+/** Performs a user's step through our own routes. Rejections are expected. */
 const atRoutes = Effect.fnUntraced(function* (step: Step, accounts: ReadonlyArray<Account>) {
   const billing = yield* Billing
   const given = "who" in step ? accounts[step.who] : undefined
@@ -191,7 +191,7 @@ const onTheWay = Effect.fnUntraced(function* (step: Step) {
   }
 })
 
-/** Pack credits less what is owed, of each account. */
+/** Pack credits minus debts of each account. */
 const netCredits = (accounts: ReadonlyArray<Account>) =>
   Effect.flatMap(BillingBooks, (books) =>
     Effect.forEach(accounts, ({ id }) =>
@@ -199,7 +199,7 @@ const netCredits = (accounts: ReadonlyArray<Account>) =>
     )
   )
 
-/** Takes a step. `own` sums up what the accounts themselves did with their pack credits. */
+/** Performs a step. `own` sums the changes of pack credits that the accounts themselves caused. */
 const take = Effect.fnUntraced(function* (step: Step, accounts: ReadonlyArray<Account>, own: Array<number>) {
   const { state } = yield* ProviderLevers
   const first = yield* netCredits(accounts)
@@ -214,7 +214,7 @@ const take = Effect.fnUntraced(function* (step: Step, accounts: ReadonlyArray<Ac
   if (state.isUp) yield* Effect.result(onTheWay(step))
 })
 
-/** The plan that the provider's state stands for, by the words of R41 alone. */
+/** The plan that follows from the provider's state, according to R41 alone. */
 const planAtProvider = (subscriptions: ReadonlyArray<Subscription>, now: number) => {
   const graceMs = 3 * 24 * 3_600_000
   const entitled = subscriptions.filter(
@@ -228,7 +228,7 @@ const kept = (order: { credits: number; netCents: number; refundedCents: number;
     ? 0
     : order.credits - creditsRefunded(order.credits, order.netCents, order.refundedCents)
 
-/** M1 and M3: each order of a pack granted its credits once, and what is not kept of it was taken back or is owed. */
+/** M1 and M3: each order of a pack granted its credits once, and the part not kept was taken back or is owed. */
 const checkOrders = Effect.fnUntraced(function* (account: Account, own: number) {
   const { id: accountId } = account
   let total = own
@@ -238,7 +238,7 @@ const checkOrders = Effect.fnUntraced(function* (account: Account, own: number) 
     if (order.accountId !== accountId || purchase.kind !== "pack") continue
     const isLost = [...state.disputes.values()].some((it) => it.orderId === id && it.status === "lost")
     const { granted = 0, takenBack = 0 } = booked.get(id) ?? {}
-    // An order that was void before it was ever read has granted nothing.
+    // An order that was void before its first reading has granted nothing.
     if (status === "paid" || granted > 0) assert.strictEqual(granted, purchase.credits, `M1: ${id}`)
     const expected = kept({ credits: purchase.credits, netCents, refundedCents, isLost, status })
     assert.strictEqual(granted - takenBack, expected, `M3: ${id}`)
@@ -247,7 +247,7 @@ const checkOrders = Effect.fnUntraced(function* (account: Account, own: number) 
   assert.deepStrictEqual(yield* netCredits([account]), [total], "M3: credits less what is owed")
 })
 
-/** M2: plan, period and coming change are the provider's. */
+/** M2: plan, period and scheduled change match the provider. */
 const checkPlan = Effect.fnUntraced(function* ({ id }: Account) {
   const { state } = yield* ProviderLevers
   const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
@@ -270,14 +270,14 @@ const checkPlan = Effect.fnUntraced(function* ({ id }: Account) {
   if (best.status === "active") assert.strictEqual(next?.at, after, "M2: coming change")
 })
 
-/** I1 on what an account's owner sees, and on what is owed. */
+/** Checks I1 for what an account's owner sees, and the debt. */
 const checkCredits = Effect.fnUntraced(function* (account: Account) {
   const { balance, quota = 0, used } = yield* (yield* Ledger).allowance(account)
   const owed = (yield* (yield* BillingBooks).account(account.id))?.owed ?? 0
   assert.isTrue(used >= 0 && used <= quota && balance >= 0 && owed >= 0, `I1: ${used}/${quota}, ${balance}, ${owed}`)
 })
 
-/** Runs a sequence, and holds the books to their promises after each step and after one sweep. */
+/** Runs a sequence, and checks the books after each step and after a final sweep. */
 export const runSequence = Effect.fnUntraced(function* (
   sequence: typeof Sequence.Type,
   options: { readonly verifiesEachStep: boolean }

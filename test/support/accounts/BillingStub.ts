@@ -3,7 +3,7 @@ import type { Account } from "../../../src/domain/accounts/Account.ts"
 import { Billing, type BillingState } from "../../../src/services/billing/Billing.ts"
 import { DeliveryInvalid } from "../../../src/services/billing/PaymentProvider.ts"
 
-/** A subscriber's state, with every field set. */
+/** The state of an account with a subscription, with every field set. */
 export const subscriberState: BillingState = {
   open: true,
   plan: "growth",
@@ -27,14 +27,14 @@ const page = { url: "https://pay.test/1", expiresAt: Date.UTC(2026, 1, 1) }
 
 export const goodDelivery = "signed by the provider"
 
-/** A call that reached the service. */
+/** A call to the service. */
 export interface Call {
   readonly method: string
   readonly accountId: string
   readonly args: ReadonlyArray<unknown>
 }
 
-/** Billing that lets everything succeed and notes each call, with what a test replaces. */
+/** Billing in which everything succeeds. Records each call, and lets a test replace methods. */
 export const layer = (replaced: Partial<Billing["Service"]> = {}, calls: Array<Call> = []) => {
   const note = (method: string, { id }: Account, ...args: ReadonlyArray<unknown>) =>
     Effect.sync(() => void calls.push({ method, accountId: id, args }))

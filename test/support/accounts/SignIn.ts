@@ -30,7 +30,7 @@ export interface ReplicaOptions {
   readonly baseUrl?: string
   readonly secret?: string
   readonly secrets?: Keyring
-  /** True with a mail server. */
+  /** True if there is a mail server. */
   readonly delivers?: boolean
   readonly google?: ProviderClient
   readonly github?: ProviderClient
@@ -46,10 +46,10 @@ const documentsOf = ({ documents }: ReplicaOptions) =>
 
 let clients = 0
 
-/** An address of its own for each browser: their attempts are counted apart. */
+/** Returns a separate address per browser, because attempts are limited by address. */
 const nextClient = (): string => `10.${(++clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`
 
-/** One replica of the service with an outbox of its own, over the database of the test. */
+/** One replica of the service with its own outbox, on the test's database. */
 export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions = {}) {
   const baseUrl = options.baseUrl ?? "http://quarry.test"
   const outbox = yield* Queue.unbounded<Email>()
@@ -81,13 +81,12 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     connectedApps: ConnectedApps
   }).pipe(Effect.provide(context))
 
-  /** The link in the next email. */
   const nextLink = Effect.map(Queue.take(outbox), ({ text }) => {
     const link = /http\S+/.exec(text)?.[0] ?? ""
     return { link, token: new URL(link).searchParams.get("token") ?? "" }
   })
 
-  /** The token in the next email that has one: some emails lead to the dashboard. */
+  /** The token in the next email that contains one. Some emails only link to the dashboard. */
   const nextToken = Effect.map(Effect.repeat(nextLink, { until: ({ token }) => token !== "" }), ({ token }) => token)
 
   return { ...services, nextLink, nextToken, waiting: Queue.size(outbox), baseUrl }
@@ -95,10 +94,10 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
 
-/** A browser: keeps its cookies and names the page's origin. */
+/** A browser that keeps cookies and sends the page's origin. */
 export const makeBrowser = (address: string = nextClient()) => {
   const cookies = new Map<string, string>()
-  /** The address of its requests, which a test may change. */
+  /** Client address, which a test may change. */
   const from = { client: address }
 
   const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
@@ -149,7 +148,7 @@ export const makeBrowser = (address: string = nextClient()) => {
 
   return Object.assign(from, {
     cookies,
-    /** As the pages of this deployment present it. */
+    /** The browser as the pages of this deployment see it. */
     toBrowser: (): Browser => ({
       cookies: cookies.size === 0 ? undefined : Redacted.make(cookieHeader()),
       userAgent: undefined,
@@ -161,18 +160,18 @@ export const makeBrowser = (address: string = nextClient()) => {
     signUp: (replica: Replica, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
     signIn: (replica: Replica, email: string, word = password) =>
       post(replica, "/sign-in/email", { email, password: word }),
-    /** As the routes that accept a session cookie see it. */
+    /** The session as routes that accept the cookie see it. */
     whoAmI: ({ sessions }: Replica) =>
       sessions.authenticate(Redacted.make(cookies.get(sessions.cookieName) ?? "nothing"))
   })
 }
 
-/** Ends the library's own limits, of three sign-ins in ten seconds for example: a test has no minutes to wait. */
+/** Resets the library's own rate limits, such as three sign-ins in ten seconds, which tests would have to wait for. */
 export const liftShortLimits = Effect.orDie(
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`delete from auth_rate_limits`)
 )
 
-/** Everything in every table, as text. */
+/** The contents of all tables as text. */
 export const dumpOf = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const names = yield* sql<{ readonly name: string }>`
@@ -187,11 +186,11 @@ export const dumpOf = Effect.gen(function* () {
     .join("\n")
 }).pipe(Effect.orDie)
 
-/** The registration of a replica at GitHub. */
+/** The client registration at GitHub. */
 export const providerClient = { clientId: "a-client", clientSecret: Redacted.make("a client's secret") }
 export const accessToken = "gho_an_access_token_of_github"
 
-/** The address that a browser is sent to when it asks to sign in at GitHub. */
+/** The address that a browser is redirected to when it signs in with GitHub. */
 export const askGitHub = Effect.fnUntraced(function* (replica: Replica, browser: ReturnType<typeof makeBrowser>) {
   const { json } = yield* browser.post(replica, "/sign-in/social", { provider: "github", callbackURL: "/dashboard" })
   const url = new URL(json.url)
@@ -205,7 +204,7 @@ interface GitHubPerson {
   readonly verified: boolean
 }
 
-/** The answer to a browser that comes back from a GitHub that says this about its person. */
+/** The response to a browser that returns from GitHub with this user's data. */
 export const comeBackFromGitHub = Effect.fnUntraced(function* (
   replica: Replica,
   browser: ReturnType<typeof makeBrowser>,
@@ -225,14 +224,14 @@ export const comeBackFromGitHub = Effect.fnUntraced(function* (
     .pipe(Effect.ensuring(Effect.sync(() => Object.assign(globalThis, { fetch }))))
 })
 
-/** A browser that has come back from such a GitHub. */
+/** A browser that has signed in with GitHub. */
 export const signInAtGitHub = Effect.fnUntraced(function* (replica: Replica, person: GitHubPerson) {
   const browser = makeBrowser()
   yield* comeBackFromGitHub(replica, browser, person)
   return browser
 })
 
-/** Every route that takes a body. */
+/** All routes that accept a body. */
 export const postRoutes = [
   "/sign-up/email",
   "/sign-in/email",

@@ -5,8 +5,8 @@ import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
 
 /*
- * A process that works on deliveries and nothing else, so that a test can kill it at any moment. It says that it is ready,
- * and begins at the first byte of its input. Arguments: the database, and the options of the adapter as JSON.
+ * A process that only works on deliveries, so that a test can kill it at any time. It reports that it is ready, and
+ * starts at the first byte of its input. Arguments: the database, and the adapter's options as JSON.
  */
 
 const [url = "", options = "{}"] = process.argv.slice(2)

@@ -2,15 +2,15 @@ import crypto, { type BinaryLike, type ScryptOptions } from "node:crypto"
 import { syncBuiltinESMExports } from "node:module"
 
 /*
- * Makes the hashes of passwords cheap in this process. One takes a tenth of a second on purpose, and the tests of sign-in
- * make hundreds. Hashes that were made before do not match any more, so that a process imports this before it makes one.
+ * Makes password hashes cheap in this process, because one takes a tenth of a second by design and the tests of sign-in
+ * make hundreds. Import it before making any hash, because earlier hashes no longer match.
  */
 
 type Callback = (error: Error | null, key: Buffer) => void
 
 const { scrypt } = crypto
 
-/** A hash without a cost of its own is no password's, and stays as it is. */
+/** Leaves hashes without a cost parameter unchanged, because they are not password hashes. */
 const cheap = (
   password: BinaryLike,
   salt: BinaryLike,

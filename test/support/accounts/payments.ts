@@ -7,8 +7,8 @@ const start = Date.UTC(2026, 2, 1)
 const end = Date.UTC(2026, 3, 1)
 
 /**
- * Books a subscription of the growth plan that ends with its period, and a pack of which all credits were spent before half
- * of its price was paid back: 5,000 credits are owed.
+ * Books a growth subscription that ends with its period, and a pack that was fully spent before half of its price was
+ * refunded, so 5,000 credits are owed.
  */
 export const aSubscriber = Effect.fnUntraced(function* (account: Account) {
   const books = yield* BillingBooks

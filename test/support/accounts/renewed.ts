@@ -1,8 +1,8 @@
 import { Effect, Exit, Scope } from "effect"
 
 /**
- * Something that the tests of a file share, such as a server: made by the first test that asks for it, and made anew by the
- * next one when making it failed or when it is gone, so that a test that is tried again does not meet what broke before.
+ * A resource shared by the tests of a file, such as a server. The first test that needs it creates it. If that fails or
+ * it is gone, the next test creates it again, so that a retried test does not find it broken.
  */
 export const renewed = Effect.fnUntraced(function* <A>(
   make: Effect.Effect<A, unknown, Scope.Scope>,

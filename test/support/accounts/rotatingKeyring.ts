@@ -6,7 +6,7 @@ const secretValue = (name: string, byte: string): SecretValue => ({
   fingerprint: byte.repeat(16)
 })
 
-/** A secret that a test rotates, as this process sees it. */
+/** A secret that a test rotates, as seen by this process. */
 export const rotatingKeyring = () => {
   const before = secretValue("old", "01")
   const after = secretValue("new", "02")
@@ -15,7 +15,7 @@ export const rotatingKeyring = () => {
   return {
     values: () => values,
     isRotating: () => isRotating,
-    /** The process was restarted with both values; the old one is in use. */
+    /** Simulates a restart with both values. The old one is in use. */
     give: () => {
       values = [before, after]
     },
@@ -23,7 +23,7 @@ export const rotatingKeyring = () => {
       values = [after, before]
       isRotating = true
     },
-    /** The process was restarted with the new value alone. */
+    /** Simulates a restart with only the new value. */
     finish: () => {
       values = [after]
       isRotating = false

@@ -3,7 +3,7 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../../../src/http/Api.ts"
 
-/** A client made from the API's definition, as an integrator has it: it imports nothing else of the service. */
+/** A client derived from the API's definition, like an integrator's. Imports nothing else of the service. */
 export const make = (baseUrl: string, headers: Readonly<Record<string, string>>) =>
   HttpApiClient.make(Api, {
     baseUrl,

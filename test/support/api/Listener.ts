@@ -7,9 +7,9 @@ import * as Listener from "../../../src/process/Listener.ts"
 import { Readiness } from "../../../src/services/operations/Readiness.ts"
 import * as StubServices from "./StubServices.ts"
 
-/** The public listener on a free port of the loopback, over stub services. It stops with the scope, or before. */
+/** The public listener on a free loopback port with stub services. Stops with the scope, or earlier. */
 export const start = Effect.fnUntraced(function* (options?: {
-  /** Served instead of the routes. */
+  /** An app to serve instead of the routes. */
   readonly app?: App
   readonly during?: (request: SearchRequest) => Effect.Effect<void>
   readonly grace?: Duration.Duration
@@ -41,7 +41,7 @@ export const start = Effect.fnUntraced(function* (options?: {
   return { port, stop, readiness: Context.get(context, Readiness) }
 })
 
-/** The public listener on a free port of the loopback, over the services of the test. It stops with the scope. */
+/** The public listener on a free loopback port with the test's services. Stops with the scope. */
 export const startOverServices = Effect.map(
   Listener.make({
     host: "127.0.0.1",

@@ -3,8 +3,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { Effect } from "effect"
 
 /**
- * The protocol's own client with a key, connected for as long as the scope. Given several addresses, it sends its
- * requests to them in turn.
+ * The protocol's own client with a key, connected until the scope closes. With several addresses, it uses them in turn.
  */
 export const connected = (secret: string, ...addresses: readonly [string, ...ReadonlyArray<string>]) =>
   Effect.acquireRelease(
@@ -17,14 +16,13 @@ export const connected = (secret: string, ...addresses: readonly [string, ...Rea
         requestInit: { headers: { authorization: `Bearer ${secret}` } },
         fetch: (url, init) => fetch(new URL(new URL(url).pathname, addresses[sent++ % addresses.length]), init)
       })
-      // Its optional members are not declared to the letter: `undefined` is not the same as absent to the compiler.
+      // The transport declares optional members in a way that `exactOptionalPropertyTypes` rejects.
       await client.connect(transport as Parameters<Client["connect"]>[0])
       return { client, complaints }
     }),
     ({ client }) => Effect.promise(() => client.close())
   )
 
-/** What a tool answers. */
 export interface Called {
   readonly isError?: boolean
   readonly content: ReadonlyArray<{ readonly text: string }>
@@ -37,7 +35,7 @@ export interface Called {
 export const call = (client: Client, name: string, args: Record<string, unknown> = {}) =>
   Effect.promise(async () => (await client.callTool({ name, arguments: args })) as Called)
 
-/** The status that a call was refused with. */
+/** The status with which a call was rejected. */
 export const refusedCall = (client: Client, name: string) =>
   Effect.promise(() =>
     client.callTool({ name, arguments: {} }).then(

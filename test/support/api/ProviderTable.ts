@@ -6,12 +6,12 @@ import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
 import { membersOf, type Provider } from "../../../src/services/providers/Provider.ts"
 import type { ProviderTable } from "../../../src/services/providers/Providers.ts"
 
-/** An index that finds one page for every search. */
+/** An index that returns one page for every search. */
 export const index = Layer.mock(DocumentIndex, {
   search: () => Effect.succeed([{ url: "https://index.test/", title: "from the index", snippet: "" }])
 })
 
-/** What providers stand on, with real connections. */
+/** Dependencies of providers, with real connections. */
 export const foundations = (file: unknown) =>
   Layer.mergeAll(
     UpstreamClient.layer,
@@ -22,10 +22,10 @@ export const foundations = (file: unknown) =>
 
 const source = { _tag: "file", path: "providers.json" } as const
 
-/** The providers that a provider file makes, in its order, for the first target. */
+/** The providers of a provider file for the first target, in order. */
 export const table = (file: unknown) => ProviderFile.table(source).pipe(Effect.provide(foundations(file)))
 
-/** The search service over a provider file. */
+/** The search service with a provider file. */
 export const providers = (file: unknown) =>
   ProviderFile.layer(source).pipe(Layer.provide(foundations(file)), Layer.orDie)
 

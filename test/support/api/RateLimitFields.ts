@@ -3,7 +3,7 @@ import { type Item, parseList } from "structured-headers"
 
 type Get = (name: string) => string | null | undefined
 
-/** The one item of a field: its name and its parameters. It fails where the field is no structured list (RFC 9651). */
+/** The single item of a field: its name and parameters. Fails if the field is not a structured list (RFC 9651). */
 const itemOf = (get: Get, name: string) => {
   const list = parseList(get(name) ?? "")
   assert.lengthOf(list, 1, `${name}: ${get(name)}`)
@@ -11,10 +11,7 @@ const itemOf = (get: Get, name: string) => {
   return { value, parameters: Object.fromEntries(parameters) }
 }
 
-/**
- * Checks the fields `RateLimit-Policy` and `RateLimit` of a response (R45): they are there where `X-RateLimit-*` are,
- * and have the same values.
- */
+/** Checks `RateLimit-Policy` and `RateLimit` (R45): they are present and have the same values as `X-RateLimit-*`. */
 export const assertRateLimitFields = (status: number, get: Get): void => {
   const limit = get("x-ratelimit-limit") ?? undefined
   if (limit === undefined) {
@@ -28,12 +25,12 @@ export const assertRateLimitFields = (status: number, get: Get): void => {
   assert.strictEqual(parameters.r, Number(get("x-ratelimit-remaining")))
   assert.isTrue(Number.isInteger(parameters.t) && Number(parameters.t) >= 1 && Number(parameters.t) <= 60, "t")
   const retryAfter = get("retry-after") ?? undefined
-  // Elsewhere it is about something else than the limiter: a payment provider that is away (R42), a full process (R57).
+  // Otherwise Retry-After is not about the limiter: the payment provider is down (R42), or the process is full (R57).
   if (status === 429 && parameters.r === 0 && retryAfter !== undefined)
     assert.strictEqual(parameters.t, Number(retryAfter), "t is Retry-After")
 }
 
-/** Checks that `t` counts from the moment of the response to `X-RateLimit-Reset`, both of which are rounded up. */
+/** Checks that `t` counts from the time of the response to `X-RateLimit-Reset`. Both are rounded up. */
 export const assertReset = (get: Get, fromMs: number, toMs: number): void => {
   const reset = get("x-ratelimit-reset") ?? undefined
   if (reset === undefined) return

@@ -23,7 +23,7 @@ import { searchRequest } from "./requests.ts"
 export const demoOrigin = "https://www.quarry.test"
 export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
 
-/** Every service over a storage, on the test's clock and with the providers of the test, behind one trusted proxy. */
+/** All services on a storage, with the test's clock and providers, behind one trusted proxy. */
 export const servicesOver = <S, E, R>(
   storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
@@ -35,7 +35,6 @@ export const servicesOver = <S, E, R>(
     ...options
   }).pipe(Layer.provideMerge(Layer.merge(Layer.succeed(TrustedProxies, 1), HttpServer.layerServices)))
 
-/** Every service, in memory. */
 export const services = (
   providers: Layer.Layer<Providers>,
   cache: { readonly ttlSeconds: number } = { ttlSeconds: 300 },
@@ -45,7 +44,7 @@ export const services = (
     cacheTtl: Duration.seconds(cache.ttlSeconds)
   })
 
-/** A limiter that admits everything: for tables of more requests than a minute admits. */
+/** A limiter that admits everything, for tests with more requests than a minute admits. */
 export const unlimited = Layer.succeed(RateLimiter, {
   hit: ({ limit }) =>
     Effect.map(Clock.currentTimeMillis, (nowMs) =>
@@ -58,7 +57,7 @@ interface ProviderRows {
   readonly rows: ReadonlyArray<UpstreamRow>
 }
 
-/** Providers that answer by a rule of the test. */
+/** Providers that answer according to the test. */
 export const providing = (
   search: (request: SearchRequest) => Effect.Effect<ProviderRows, UpstreamError | UpstreamTimeout>
 ): Layer.Layer<Providers> => InMemory.providers((request) => Effect.map(search(request), ({ rows }) => rows))
@@ -82,13 +81,13 @@ export interface Caller {
   readonly account: Account
   readonly principal: Principal
   readonly secret: string
-  /** The headers that present the key. */
+  /** Headers with the key. */
   readonly auth: Record<string, string>
 }
 
 let callers = 0
 
-/** One more key of an account. */
+/** Creates another key of an account. */
 export const aKeyOf = Effect.fnUntraced(function* ({ account }: Pick<Caller, "account">, mode: KeyMode) {
   const { key, secret } = yield* Effect.flatMap(KeyStore, (keys) => keys.create(account.id, { label: "test", mode }))
   const text = Redacted.value(secret)
@@ -96,7 +95,7 @@ export const aKeyOf = Effect.fnUntraced(function* ({ account }: Pick<Caller, "ac
   return { account, principal, secret: text, auth: { authorization: `Bearer ${text}` } } satisfies Caller
 }, Effect.orDie)
 
-/** An account of its own with one live key. */
+/** Creates an account with one live key. */
 export const aCaller = Effect.fnUntraced(function* (choice: PlanChoice) {
   const account = yield* Effect.flatMap(Accounts, (accounts) =>
     accounts.create({ ...choice, email: `caller${++callers}@example.com` })
@@ -104,7 +103,7 @@ export const aCaller = Effect.fnUntraced(function* (choice: PlanChoice) {
   return yield* aKeyOf({ account }, "live")
 }, Effect.orDie)
 
-/** A principal with an account of its own. */
+/** Creates an account and returns its principal. */
 export const aPrincipal = Effect.map(
   Effect.suspend(() => aCaller({ plan: "trial" })),
   ({ principal }) => principal

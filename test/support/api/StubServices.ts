@@ -30,7 +30,7 @@ import { EventEmails } from "../../../src/services/webhooks/EventEmails.ts"
 import { Webhooks } from "../../../src/services/webhooks/Webhooks.ts"
 import { logEntry } from "./requests.ts"
 
-/** The secret of the only key there is. */
+/** The secret of the only key. */
 export const secret = "sk_live_stub"
 
 const principal: KeyPrincipal = {
@@ -61,7 +61,7 @@ const receipt = { creditsUsed: 1, before: allowance, balance: 0 }
 
 const timings = { reserveMs: 0, settleMs: 0 }
 
-/** Services for tests of the listener: one key, no limits, and searches that find nothing after `during`. */
+/** Services for tests of the listener: one key, no limits, and searches that return nothing after `during`. */
 export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =>
   Layer.provideMerge(Credentials.layer, stubs(during))
 

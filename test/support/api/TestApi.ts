@@ -3,7 +3,7 @@ import { HttpEffect, HttpRouter, type HttpServerRequest } from "effect/http"
 import * as Routes from "../../../src/process/Routes.ts"
 import { assertRateLimitFields, assertReset } from "./RateLimitFields.ts"
 
-/** An answer of the service, read to its end. */
+/** A complete response of the service. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -13,7 +13,7 @@ export interface Answer {
   readonly json: any
 }
 
-/** The names of the API's own headers on an answer, sorted. What protects every answer in browsers is none of them. */
+/** The API's own headers of a response, sorted, without the security headers that every response has. */
 export const apiHeaders = ({ headers }: Answer): ReadonlyArray<string> =>
   [...headers.keys()]
     .filter((name) => /^(x-|ratelimit|retry-after$)/.test(name) && name !== "x-content-type-options")
@@ -25,8 +25,8 @@ export interface TestApi {
 }
 
 /**
- * The whole public listener without a socket: real requests through router, edge, middleware and handlers, on the
- * services and the clock of the test.
+ * The whole public listener without a socket: real requests pass through router, middleware and handlers, with the
+ * test's services and clock.
  */
 export const make = Effect.gen(function* () {
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(
@@ -63,5 +63,5 @@ export const make = Effect.gen(function* () {
   return api
 })
 
-/** What the listener stands on. */
+/** Dependencies of the listener. */
 export type Services = Exclude<Effect.Services<typeof make>, Scope.Scope>

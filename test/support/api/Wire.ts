@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { assertRateLimitFields } from "./RateLimitFields.ts"
 import { secret } from "./StubServices.ts"
 
-/** A response as it stands on the wire. */
+/** A response as sent on the wire. */
 export interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -13,7 +13,7 @@ export interface WireResponse {
   readonly json: any
 }
 
-/** The whole responses in `bytes`, one after the other. Bodies have a Content-Length, as all of this service do. */
+/** The complete responses in `bytes`. Bodies have a Content-Length, as all of this service's do. */
 const parse = (bytes: Buffer): ReadonlyArray<WireResponse> => {
   const end = bytes.indexOf("\r\n\r\n")
   if (end < 0) return []
@@ -40,14 +40,14 @@ const parse = (bytes: Buffer): ReadonlyArray<WireResponse> => {
   return [response, ...parse(bytes.subarray(bodyEnd))]
 }
 
-/** A connection to the loopback that writes exactly the bytes it is given. */
+/** A loopback connection that writes exactly the given bytes. */
 export const connect = (port: number) =>
   Effect.acquireRelease(
     Effect.callback<Connection>((resume) => {
       const socket = connectSocket({ host: "127.0.0.1", port, allowHalfOpen: false }, () =>
         resume(Effect.succeed(connection))
       )
-      // Grown by doubling: a large response has hundreds of chunks, and each is looked at.
+      // Doubles in size, because a large response has hundreds of chunks, and each is parsed.
       let buffer = Buffer.alloc(1024)
       let length = 0
       const received = () => buffer.subarray(0, length)
@@ -104,25 +104,24 @@ export const connect = (port: number) =>
 
 export interface Connection {
   readonly send: (bytes: string | Uint8Array) => Effect.Effect<void>
-  /** Waits for `count` whole responses, or for what came before the connection closed. */
+  /** Waits for `count` complete responses, or until the connection closes. */
   readonly responses: (count: number) => Effect.Effect<ReadonlyArray<WireResponse>>
-  /** Waits until the connection has closed, and answers what came. */
+  /** Waits until the connection closes, and returns all responses. */
   readonly closed: Effect.Effect<ReadonlyArray<WireResponse>>
-  /** Stops reading, until `resume`. */
+  /** Stops reading until `resume`. */
   readonly pause: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
-  /** Reads so many bytes more, or until the connection has closed, and then stops reading. */
+  /** Reads this many more bytes, or until the connection closes, then stops reading. */
   readonly read: (bytes: number) => Effect.Effect<void>
   readonly raw: () => string
-  /** Closes both directions without a reset, as a process that ends. */
+  /** Closes both directions without a reset, like a process that exits. */
   readonly leave: Effect.Effect<void>
-  /** Sends nothing more, and reads on. */
+  /** Half-closes the connection and continues reading. */
   readonly finish: Effect.Effect<void>
-  /** Resets the connection. */
   readonly abort: Effect.Effect<void>
 }
 
-/** A search by the stub's key, as bytes. */
+/** A search with the stub's key, as bytes. */
 export const search = (query: string, headers: ReadonlyArray<string> = []): string =>
   [
     `GET /v1/query?target=alpha_search&query=${encodeURIComponent(query)} HTTP/1.1`,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 
-/** Normalized addresses, many of them at a provider with rules of its own. */
+/** Normalized addresses, many of them at providers with special rules. */
 export const addresses = fc
   .tuple(
     fc.stringMatching(/^[a-z.+]{1,8}$/),

@@ -1,7 +1,7 @@
 import type { LogEntry } from "../../../src/domain/search/LogEntry.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 
-/** A search with every field set; a test names only what it is about. */
+/** A search with every field set. Tests override only the relevant fields. */
 export const searchRequest = (fields?: Partial<SearchRequest>): SearchRequest => ({
   target: "alpha_search",
   query: "effect typescript",
@@ -14,7 +14,7 @@ export const searchRequest = (fields?: Partial<SearchRequest>): SearchRequest =>
   ...fields
 })
 
-/** The log entry of an answered search that cost one credit; a test names only what it is about. */
+/** The log entry of an answered search that cost one credit. Tests override only the relevant fields. */
 export const logEntry = (
   fields: Pick<LogEntry, "id" | "accountId"> & Partial<LogEntry>,
   query = "quarry"

@@ -10,7 +10,7 @@ export const makeEmail = Effect.gen(function* () {
   return `${yield* requestId}@example.com`
 })
 
-/** A new account, with pack credits when asked for. */
+/** Creates an account, optionally with pack credits. */
 export const makeAccount = Effect.fnUntraced(function* (choice: PlanChoice, balance = 0) {
   const accounts = yield* Accounts
   const account = yield* accounts.create({ ...choice, email: yield* makeEmail })
@@ -18,7 +18,7 @@ export const makeAccount = Effect.fnUntraced(function* (choice: PlanChoice, bala
   return account
 })
 
-/** The log entry of a search that cost one credit, or none where no account pays. */
+/** The log entry of a search that cost one credit, or was free if there is no account. */
 export const makeRecord = Effect.fnUntraced(function* (account: Account | undefined, query = "quarry") {
   const { make } = yield* Ids
   const credits = account === undefined ? 0 : 1
@@ -28,7 +28,7 @@ export const makeRecord = Effect.fnUntraced(function* (account: Account | undefi
 export const makeRecords = (account: Account, count: number) =>
   Effect.all(Array.from({ length: count }, () => makeRecord(account)))
 
-/** What does not add up in an account's books. */
+/** Discrepancies in an account's books. */
 export const discrepanciesOf = ({ id }: Account) =>
   Effect.flatMap(Ledger, (ledger) =>
     Effect.map(ledger.verify, (all) => all.filter(({ accountId }) => accountId === id))

@@ -1,6 +1,6 @@
 import type { ProviderStatus, ReplicaStatus, Status } from "../../../src/domain/operations/Status.ts"
 
-/** A replica that is well; a test names only what it is about. */
+/** A healthy replica. Tests override only the relevant fields. */
 export const replicaStatus = (fields: Partial<ReplicaStatus>): ReplicaStatus => ({
   id: "rep_1",
   host: "a.example",
@@ -18,7 +18,7 @@ export const replicaStatus = (fields: Partial<ReplicaStatus>): ReplicaStatus => 
   ...fields
 })
 
-/** A provider that every replica asks. */
+/** A provider that every replica uses. */
 export const providerStatus = (fields: Partial<ProviderStatus>): ProviderStatus => ({
   provider: "meta",
   engine: "google",
@@ -29,7 +29,7 @@ export const providerStatus = (fields: Partial<ProviderStatus>): ProviderStatus 
   ...fields
 })
 
-/** A deployment that is well. */
+/** A healthy deployment. */
 export const status = (fields: Partial<Status>): Status => ({
   version: "0.1.0",
   database: {

@@ -6,7 +6,7 @@ import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
 import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { makeAccount, makeRecord } from "./searches.ts"
 
-/** Everything that a replica asks of the store, so that its statements are prepared. */
+/** Performs every operation of a replica on the store, so that its statements are prepared. */
 export const useAll = Effect.gen(function* () {
   const accounts = yield* Accounts
   const keys = yield* KeyStore

@@ -5,28 +5,28 @@ import { iso } from "./shapes.ts"
 export interface Event {
   readonly id: string
   readonly type: string
-  /** The text that is signed and sent, the same in each attempt. */
+  /** The text that is signed and sent, identical in each attempt. */
   readonly body: string
   attempts: number
   state: "held" | "pending" | "delivered" | "failed" | "dropped" | "skipped"
-  /** The status of the latest answer; 0 where none came. */
+  /** Status of the latest response. 0 if there was none. */
   status: number
 }
 
-/** What goes wrong on the way. All of it can be changed at any time. */
+/** Faults of delivery, which can be changed at any time. */
 export interface Levers {
-  /** Events wait until `release`. */
+  /** Holds events until `release`. */
   hold: boolean
-  /** How often each event is delivered. */
+  /** Number of times that each event is delivered. */
   copies: number
-  /** The share of events that are never delivered, from 0 to 1. */
+  /** Share of events that are never delivered, from 0 to 1. */
   drop: number
   delayMs: number
-  /** The key: the whole text of the secret, the bytes that it stands for, another secret, or none at all. */
+  /** The signing key: the secret's text, its decoded bytes, a different secret, or none. */
   signature: "whole" | "decoded" | "wrong" | "none"
-  /** Seconds by which the time of a delivery is wrong. */
+  /** Error of a delivery's timestamp, in seconds. */
   skewSeconds: number
-  /** The first wait after a failure; each later one is twice as long. Polar's is 2,000. */
+  /** First wait after a failure, which doubles each time. Polar's is 2,000. */
   retryMs: number
   maxAttempts: number
 }
@@ -42,7 +42,7 @@ export const noLevers: Levers = {
   maxAttempts: 10
 }
 
-/** Events in a row that failed for good, after which Polar switches the endpoint off. */
+/** Consecutive events that failed for good, after which Polar disables the endpoint. */
 const failuresUntilDisabled = 10
 const timeoutMs = 10_000
 
@@ -58,7 +58,7 @@ export class Deliveries {
   readonly events: Array<Event> = []
   readonly log: Array<{ readonly eventId: string; readonly at: number; readonly status: number }> = []
   readonly levers: Levers = { ...noLevers }
-  /** Undefined where nobody listens. */
+  /** Undefined if there is no endpoint. */
   endpoint: Endpoint | undefined
   private running = new Set<Promise<void>>()
   private last: Promise<void> = Promise.resolve()
@@ -88,7 +88,7 @@ export class Deliveries {
     if (event.state === "pending") this.start(event)
   }
 
-  /** Delivers what was held, in this order. */
+  /** Delivers held events in this order. */
   release(order: "made" | "reverse" | "shuffle" = "made"): Promise<void> {
     const held = this.events.filter(({ state }) => state === "held")
     if (order === "reverse") held.reverse()
@@ -103,13 +103,13 @@ export class Deliveries {
     return this.idle()
   }
 
-  /** Delivers an event again, by hand or because it failed. */
+  /** Delivers an event again, manually or after a failure. */
   redeliver(eventId: string): Promise<number> {
     const event = this.events.find(({ id }) => id === eventId)
     return event === undefined ? Promise.resolve(0) : this.attempt(event)
   }
 
-  /** Resolves once every event that is not held has had its first attempt. */
+  /** Resolves once every event that is not held has been attempted. */
   async idle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running)
   }
@@ -120,7 +120,7 @@ export class Deliveries {
     this.endpoint = undefined
   }
 
-  /** One after the other, as long as nothing fails. */
+  /** Delivers events one at a time, as long as none fails. */
   private start(event: Event): void {
     if (this.random() < this.levers.drop) {
       event.state = "dropped"
@@ -166,7 +166,7 @@ export class Deliveries {
     for (const event of this.events) if (event.state === "pending") event.state = "skipped"
   }
 
-  /** The headers of an attempt. Its time is the real one, wherever the model's clock is. */
+  /** Headers of an attempt. Its timestamp is the real time, regardless of the model's clock. */
   headers(event: Pick<Event, "id" | "body">): Record<string, string> {
     const timestamp = `${Math.floor(Date.now() / 1000) + this.levers.skewSeconds}`
     const secret = this.endpoint?.secret ?? ""

@@ -3,13 +3,13 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
 
 /**
- * Polar's own description of its API, cut to what Quarry uses, as a judge of the fake: of what it answers, of what it is
- * asked, and of what it delivers.
+ * Polar's own OpenAPI document, reduced to what Quarry uses. It validates the fake's responses and deliveries, and the
+ * requests to it.
  */
 
 type Json = { readonly [name: string]: Json } | ReadonlyArray<Json> | string | number | boolean | null
 
-// The file is JSON, and its form is that of OpenAPI 3.1.
+// The cast is safe because the file is an OpenAPI 3.1 document.
 const document = JSON.parse(readFileSync(new URL("./document.json", import.meta.url), "utf8")) as {
   readonly paths: Record<string, Record<string, { readonly responses: Record<string, { readonly content?: Json }> }>>
   readonly components: Json
@@ -18,7 +18,7 @@ const document = JSON.parse(readFileSync(new URL("./document.json", import.meta.
 const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
 formats.default(ajv)
 ajv.addFormat("uuid4", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-// Polar takes the address of a page with a placeholder in braces, which RFC 3986 does not.
+// Polar accepts a page address with a placeholder in braces, which RFC 3986 does not allow.
 ajv.addFormat("uri", (text: string) => URL.canParse(text))
 ajv.addFormat("ipvanyaddress", /^[0-9a-f.:]{2,45}$/i)
 ajv.addSchema(document, "polar")
@@ -27,7 +27,7 @@ const compiled = new Map<string, ValidateFunction>()
 
 const escaped = (part: string): string => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))
 
-/** What is wrong with a value by a schema of the document; undefined if nothing is. */
+/** Describes why a value does not match a schema of the document. Undefined if it does. */
 const faultBy = (pointer: ReadonlyArray<string>, value: unknown): string | undefined => {
   const ref = `polar#/${pointer.map(escaped).join("/")}`
   const validate = compiled.get(ref) ?? ajv.compile({ $ref: ref })
@@ -37,7 +37,7 @@ const faultBy = (pointer: ReadonlyArray<string>, value: unknown): string | undef
 
 const json = ["content", "application/json", "schema"]
 
-/** What is wrong with an answer to an operation. One that the document does not have is not judged. */
+/** Validates a response to an operation. Undocumented operations are not checked. */
 export const answerFault = (method: string, path: string, status: number, body: unknown): string | undefined => {
   const operation = document.paths[path]?.[method.toLowerCase()]
   if (operation === undefined || status === 401 || status === 403) return undefined
@@ -47,7 +47,6 @@ export const answerFault = (method: string, path: string, status: number, body: 
   return faultBy(["paths", path, method.toLowerCase(), "responses", `${status}`, ...json], body)
 }
 
-/** What is wrong with the body of a request. */
 export const requestFault = (method: string, path: string, body: unknown): string | undefined => {
   const operation = document.paths[path]?.[method.toLowerCase()]
   if (operation === undefined || !("requestBody" in operation)) return undefined
@@ -67,7 +66,6 @@ const payloads: { readonly [type: string]: string } = {
   "customer.deleted": "WebhookCustomerDeletedPayload"
 }
 
-/** What is wrong with a delivery. */
 export const payloadFault = (type: string, payload: unknown): string | undefined => {
   const schema = payloads[type]
   return schema === undefined ? undefined : faultBy(["components", "schemas", schema], payload)

@@ -11,19 +11,19 @@ import * as pages from "./pages.ts"
 import { checkBody, idIn, type Route, routes } from "./Routes.ts"
 
 /**
- * A stand-in for Polar: its API on a loopback port, the pages on which a person pays, signed deliveries, a clock that can
- * be moved, and levers for whatever goes wrong. Each answer is held against Polar's own description; `faults` has those
- * that do not fit.
+ * A fake of Polar: its API on a loopback port, payment pages, signed deliveries, a clock that can be advanced, and
+ * controls for faults. Each response is validated against Polar's own document, and mismatches are collected in
+ * `faults`.
  */
 
 export const accessToken = "polar_oat_fake_token"
 export const webhookSecret = "whsec_QuarryTestSecret0123456789abcdef"
 
-/** Wrong answers of the API. `on` is a part of "METHOD /path"; an empty one is every call. */
+/** A fault of the API. `on` is part of "METHOD /path". Empty matches every call. */
 export interface Fault {
   readonly on: string
   readonly kind: "500" | "429" | "silence" | "junk" | "cut" | "redirect" | "huge" | "types" | "reset" | "401"
-  /** Calls that it spoils. */
+  /** Number of calls affected. */
   times: number
 }
 
@@ -38,15 +38,15 @@ export interface Received {
 export interface FakePolarOptions {
   readonly port?: number
   readonly host?: string
-  /** The address that gets the deliveries. */
+  /** Address that receives deliveries. */
   readonly webhookUrl?: string
-  /** The time from which the model's clock goes; the real one otherwise. */
+  /** Start time of the model's clock. The real time by default. */
   readonly wallClock?: () => number
-  /** For everything that is by chance. */
+  /** Seed of everything random. */
   readonly seed?: number
 }
 
-/** Numbers by chance from 0 to 1 that are the same for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, reproducible by seed (mulberry32). */
 const randomFrom = (seed: number) => {
   let state = seed
   return () => {
@@ -83,7 +83,7 @@ const parsed = (text: string): unknown => {
 export class FakePolar {
   readonly model: Model
   readonly deliveries: Deliveries
-  /** What the fake said or sent that Polar would not. */
+  /** Responses and deliveries that do not match Polar's document. */
   readonly faults: Array<string> = []
   readonly received: Array<Received> = []
   readonly failures: Array<Fault> = []
@@ -130,7 +130,7 @@ export class FakePolar {
     return last
   }
 
-  /** The answers to calls with this text in "METHOD /path" are wrong, so many times. */
+  /** Makes calls with this text in "METHOD /path" fail, this many times. */
   fail(kind: Fault["kind"], on = "", times = Number.POSITIVE_INFINITY): void {
     this.failures.push({ kind, on, times })
   }
@@ -139,7 +139,7 @@ export class FakePolar {
     this.failures.length = 0
   }
 
-  /** The environment with which Quarry talks to this fake. */
+  /** Environment variables that make Quarry use this fake. */
   environment(): Record<string, string> {
     const { business, growth, pack, starter } = productIds
     return {
@@ -207,7 +207,7 @@ export class FakePolar {
     json(response, status, sent, { "polar-version": "2026-10" })
   }
 
-  /** The pages that a person opens in a browser. */
+  /** The pages for the user's browser. */
   private person(request: IncomingMessage, response: ServerResponse, url: URL, form: URLSearchParams): void {
     const [, room, secret = "", action] = url.pathname.split("/")
     if (room === "") page(response, pages.controlPage(this.model, this.faults))
@@ -238,7 +238,10 @@ export class FakePolar {
     page(response, pages.portalPage(this.model, session))
   }
 
-  /** The levers over HTTP: a form or a JSON object in, the state out. A browser is led back to the page of levers. */
+  /**
+   * The controls over HTTP: accepts a form or JSON object, returns the state. A browser is redirected to the control
+   * page.
+   */
   private async control(request: IncomingMessage, response: ServerResponse, url: URL, text: string): Promise<void> {
     const isJson = request.headers["content-type"]?.includes("json") === true
     const body = isJson ? parsed(text) : Object.fromEntries(new URLSearchParams(text))
@@ -261,7 +264,7 @@ export class FakePolar {
           ? this.model.advance(Duration.toMillis(Duration.fromInputUnsafe(String(fields.by) as Duration.Input)))
           : this.model.advanceTo(Date.parse(String(fields.to))),
       pay: () => this.model.pay(id),
-      // The values that a type allows are checked by nobody: whoever pulls a lever knows them.
+      // The casts are unchecked, because only tests and developers use these controls.
       card: () => this.model.setCard(id, fields.card as Customer["card"]),
       refund: () => this.model.refund(id, fields.cents === undefined ? undefined : Number(fields.cents)),
       dispute: () => this.model.dispute(id, fields.status as Dispute["status"]),
@@ -304,7 +307,7 @@ const spoil = (kind: Fault["kind"], response: ServerResponse): void => {
   spoiled[kind]()
 }
 
-/** A fake that listens on a free port of the loopback and ends with the scope. */
+/** A fake that listens on a free loopback port until the scope closes. */
 export const fakePolar = (options: FakePolarOptions = {}) =>
   Effect.acquireRelease(
     Effect.promise(() => new FakePolar(options).listen(options.port, options.host)),

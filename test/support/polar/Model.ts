@@ -13,10 +13,10 @@ import type {
 } from "./objects.ts"
 import * as shapes from "./shapes.ts"
 
-/** An event with the object as it was then: a delivery that is late carries an old object. */
+/** Emits an event with the object's current state. A delayed delivery therefore has an old state. */
 export type Emit = (type: string, data: object) => void
 
-/** A refusal of Polar's: the status and the body's fields. */
+/** An error response of Polar: the status and the body's fields. */
 export class Refused extends Error {
   readonly status: number
   readonly body: object
@@ -34,10 +34,10 @@ export const invalid = (field: string, msg: string): Refused =>
 
 const day = 86_400_000
 
-/** Days after the first declined payment on which a renewal is tried again. */
+/** Days after the first declined payment on which a renewal is retried. */
 const retryDays = [2, 7, 14, 21]
 
-/** The same day a month later. A shorter month has its last day, and the month after it the day of the start again. */
+/** The same day a month later, or the last day of a shorter month. The month after returns to the original day. */
 const monthAfter = (millis: number, anchorDay: number): number => {
   const from = new Date(millis)
   const lastDay = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 2, 0)).getUTCDate()
@@ -64,7 +64,7 @@ export const products = {
   pack: product(4, "Credits", 1_000, undefined)
 }
 
-/** The ids of the products, as settings name them. */
+/** Ids of the products, by setting. */
 export const productIds = {
   starter: products.starter.id,
   growth: products.growth.id,
@@ -76,7 +76,7 @@ const byId = <A extends { readonly id: string }>(values: ReadonlyArray<A>) => ne
 
 export type Proration = "invoice" | "prorate" | "next_period" | "reset"
 
-/** Polar's state and rules, as far as Quarry stands on them. */
+/** The state and rules of Polar that Quarry depends on. */
 export class Model {
   readonly products = byId(Object.values(products).map((it) => ({ ...it })))
   readonly customers = new Map<string, Customer>()
@@ -86,10 +86,10 @@ export class Model {
   readonly refunds = new Map<string, Refund>()
   readonly disputes = new Map<string, Dispute>()
   readonly sessions = new Map<string, CustomerSession>()
-  /** The organization permits several subscriptions of one customer. */
+  /** Whether the organization allows several subscriptions per customer. */
   allowsSeveral = false
   private aheadMs = 0
-  /** The moment of what is worked on, where that is in the past. */
+  /** Time of the event being processed, if it is in the past. */
   private moment: number | undefined
   private readonly emit: Emit
   private readonly wallClock: () => number
@@ -103,7 +103,7 @@ export class Model {
     return this.moment ?? this.wallClock() + this.aheadMs
   }
 
-  /** Moves the clock forward and does, each at its own time, what falls due until then. */
+  /** Advances the clock and processes everything that becomes due, each at its own time. */
   advance(ms: number): void {
     this.aheadMs += ms
     this.catchUp()
@@ -200,7 +200,7 @@ export class Model {
     return made
   }
 
-  /** Ends the customer's subscriptions and forgets the person. */
+  /** Ends the customer's subscriptions and deletes personal data. */
   deleteCustomer(id: string): void {
     const customer = this.customer(id)
     if (customer.deletedAt !== undefined) throw missing()
@@ -224,7 +224,7 @@ export class Model {
     return made
   }
 
-  /** The buyer presses "pay". False where the card declines, or where the checkout is over. */
+  /** Pays a checkout. Returns false if the card is declined or the checkout has expired. */
   pay(checkoutId: string): boolean {
     const checkout = this.checkouts.get(checkoutId)
     if (checkout === undefined || checkout.status !== "open" || this.now() > checkout.expiresAt) return false
@@ -315,7 +315,7 @@ export class Model {
     this.tellOrder(order, "updated", "paid")
   }
 
-  /** The period goes on first, and the payment follows. */
+  /** Advances the period first, then charges the payment. */
   private renew(it: Subscription): void {
     if (it.cancelAtPeriodEnd) {
       this.end(it)
@@ -367,7 +367,7 @@ export class Model {
     this.tellSubscription(it, "updated", "canceled", "revoked")
   }
 
-  /** A new card is tried at once. */
+  /** Replaces the card, which is charged immediately if a payment is due. */
   setCard(customerId: string, card: Customer["card"]): void {
     this.customer(customerId).card = card
     if (card === "declines") return
@@ -385,7 +385,7 @@ export class Model {
     return it
   }
 
-  /** Polar does not refuse the product that a subscription has. */
+  /** Changes the product. Polar does not reject the current product. */
   changeProduct(id: string, productId: string, proration: Proration): Subscription {
     const it = this.changeable(id)
     if (it.status === "canceled" || it.cancelAtPeriodEnd) {
@@ -443,7 +443,7 @@ export class Model {
     return it
   }
 
-  /** An operator brings a subscription back from Polar's dashboard: no state is the last. */
+  /** An operator restores a subscription in Polar's dashboard, so no status is final. */
   reinstate(id: string): Subscription {
     const it = this.subscription(id)
     Object.assign(it, { status: "active", cancelAtPeriodEnd: false, canceledAt: undefined, endedAt: undefined })
@@ -451,7 +451,7 @@ export class Model {
     return it
   }
 
-  /** Gives money back: all that is left, or a part. It does not end a subscription. */
+  /** Refunds all or part of the remaining amount. Does not end a subscription. */
   refund(orderId: string, cents?: number, reason = "customer_request"): Refund {
     const order = this.order(orderId)
     const left = order.netCents - order.refundedCents
@@ -465,7 +465,7 @@ export class Model {
     return refund
   }
 
-  /** A chargeback. Nothing is delivered for it, also when it is lost: then the subscription ends. */
+  /** Opens a chargeback. There is no delivery for it, even if it is lost, which ends the subscription. */
   dispute(orderId: string, status: Dispute["status"] = "needs_response"): Dispute {
     const order = this.order(orderId)
     const dispute: Dispute = {

@@ -7,7 +7,7 @@ import { accessToken, type FakePolar, type FakePolarOptions, fakePolar, webhookS
 
 export const webhookUrl = "http://127.0.0.1:9/webhooks/billing"
 
-/** The options with which the adapter talks to a fake. */
+/** Adapter options for a fake. */
 export const optionsOf = (fake: FakePolar): PolarOptions => ({
   accessToken: Redacted.make(accessToken),
   webhookSecrets: [Redacted.make(webhookSecret)],
@@ -17,7 +17,7 @@ export const optionsOf = (fake: FakePolar): PolarOptions => ({
   webhookUrl
 })
 
-/** A fake, and the adapter that talks to it. The end of the test fails where the fake said what Polar would not. */
+/** A fake and an adapter for it. The test fails if the fake sent anything that Polar would not. */
 export const polar = Effect.fnUntraced(function* (options: FakePolarOptions = {}, change: Partial<PolarOptions> = {}) {
   const fake = yield* fakePolar(options)
   yield* Effect.addFinalizer(() => Effect.sync(() => assert.deepStrictEqual(fake.faults, [])))

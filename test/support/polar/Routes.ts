@@ -9,7 +9,7 @@ import * as shapes from "./shapes.ts"
 export interface Call {
   readonly id: string
   readonly query: URLSearchParams
-  /** Held against the document before it gets here. */
+  /** Already validated against the document. */
   readonly body: Readonly<Record<string, unknown>>
   readonly model: Model
   readonly deliveries: Deliveries
@@ -23,7 +23,7 @@ export interface Answer {
 
 export interface Route {
   readonly method: string
-  /** As the document has it. */
+  /** As in the document. */
   readonly path: string
   readonly scope: string
   readonly run: (call: Call) => Answer
@@ -31,7 +31,6 @@ export interface Route {
 
 const maxPageSize = 100
 
-/** A page of a list. */
 const page = (query: URLSearchParams, items: ReadonlyArray<object>): Answer => {
   const limit = Math.min(Number(query.get("limit") ?? 10), maxPageSize)
   const number = Number(query.get("page") ?? 1)
@@ -39,7 +38,7 @@ const page = (query: URLSearchParams, items: ReadonlyArray<object>): Answer => {
   return { status: 200, json: { items: items.slice((number - 1) * limit, number * limit), pagination } }
 }
 
-/** The order that the query asks for: by the making, the newest first unless it says otherwise. */
+/** Sorts by creation, newest first unless the query says otherwise. */
 const sorted = <A extends { readonly createdAt: number }>(query: URLSearchParams, items: Iterable<A>): Array<A> => {
   const sign = query.get("sorting")?.startsWith("-") === false ? 1 : -1
   return [...items].sort((a, b) => sign * (a.createdAt - b.createdAt))
@@ -52,7 +51,7 @@ const fits = (query: URLSearchParams, name: string, value: string | undefined): 
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-/** The price of an ad hoc price in the body, by product. */
+/** The ad hoc price of a product in the body. */
 const adHocCents = (prices: unknown, productId: string): number | undefined => {
   if (typeof prices !== "object" || prices === null) return undefined
   const list: unknown = Object.entries(prices).find(([id]) => id === productId)?.[1]
@@ -79,7 +78,7 @@ const createCheckout = ({ body, model, origin }: Call): Answer => {
     successUrl: text(body.success_url) ?? `${origin}/thanks`,
     returnUrl: text(body.return_url),
     address: text(body.customer_ip_address),
-    // The document says what metadata may hold.
+    // The document defines the allowed metadata.
     metadata: (body.metadata ?? {}) as Metadata
   })
   return { status: 201, json: shapes.checkoutJson(checkout, product, customer, origin) }
@@ -128,7 +127,7 @@ const updateSubscription = ({ body, id, model }: Call): Answer => {
     if ("revoke" in body) return model.revoke(id)
     const productId = text(body.product_id)
     if (productId === undefined) throw invalid("product_id", "This fake does not know such a change.")
-    // The document names the values.
+    // The document defines the allowed values.
     return model.changeProduct(id, productId, (body.proration_behavior ?? "prorate") as Proration)
   }
   return { status: 200, json: model.subscriptionJson(change()) }
@@ -312,7 +311,7 @@ export const routes: ReadonlyArray<Route> = [
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The id in a path that has the form of a route's; undefined where it has not. */
+/** The id in a path that matches the route. Undefined if it does not match. */
 export const idIn = (route: Route, path: string): string | undefined => {
   const [before = "", after] = route.path.split(/\{[a-z_]+\}/)
   if (after === undefined) return path === route.path ? "" : undefined
@@ -320,7 +319,7 @@ export const idIn = (route: Route, path: string): string | undefined => {
   return id === "" || id.includes("/") || (route.path.endsWith("{id}") && !uuid.test(id)) ? undefined : id
 }
 
-/** Refuses a body that the document does not allow. */
+/** Rejects a body that the document does not allow. */
 export const checkBody = ({ method, path }: Route, body: unknown): void => {
   const fault = requestFault(method, path, body)
   if (fault !== undefined)

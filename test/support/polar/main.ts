@@ -2,8 +2,7 @@ import { parseArgs } from "node:util"
 import { FakePolar } from "./FakePolar.ts"
 
 /*
- * The fake as a program: `npm run fake-polar`. It keeps everything in memory and prints the settings with which Quarry
- * talks to it.
+ * The fake as a program: `npm run fake-polar`. Keeps everything in memory and prints the settings for Quarry.
  */
 
 const { values } = parseArgs({
@@ -14,7 +13,7 @@ const { values } = parseArgs({
   }
 })
 
-/** Renewals that fall due are seen so often. */
+/** Interval for processing renewals that are due. */
 const lookEveryMs = 1_000
 
 const fake = await new FakePolar({ webhookUrl: values.webhook }).listen(Number(values.port), values.host)

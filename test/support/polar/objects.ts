@@ -11,7 +11,7 @@ export type Metadata = Readonly<Record<string, string | number | boolean>>
 export interface Product extends Stamped {
   readonly name: string
   readonly priceId: string
-  /** Undefined for one that is bought once. */
+  /** Undefined for a one-time purchase. */
   interval: "month" | "year" | undefined
   cents: number
   currency: string
@@ -21,7 +21,7 @@ export interface Product extends Stamped {
 export interface Customer extends Stamped {
   externalId: string | undefined
   email: string
-  /** The card's answer to the next payment. */
+  /** What happens at the next payment. */
   card: "pays" | "declines"
   deletedAt: number | undefined
 }
@@ -32,7 +32,7 @@ export interface Subscription extends Stamped {
   status: "active" | "past_due" | "canceled"
   start: number
   end: number
-  /** The day of the month on which it began; a shorter month has its last day (R31). */
+  /** Day of the month on which it started. A shorter month uses its last day (R31). */
   readonly anchorDay: number
   readonly startedAt: number
   cancelAtPeriodEnd: boolean
@@ -40,11 +40,11 @@ export interface Subscription extends Stamped {
   endedAt: number | undefined
   pastDueAt: number | undefined
   pending: (Stamped & { readonly productId: string; readonly appliesAt: number }) | undefined
-  /** Cents of changes with `prorate`, which the next invoice has. */
+  /** Cents of prorated changes, to be charged with the next invoice. */
   carriedCents: number
   readonly checkoutId: string | undefined
   readonly metadata: Metadata
-  /** Changes of it are refused with SubscriptionLocked so many times. */
+  /** Number of further changes that fail with SubscriptionLocked. */
   locks: number
 }
 
@@ -63,7 +63,7 @@ export interface Order extends Stamped {
   status: "pending" | "paid" | "refunded" | "partially_refunded" | "void"
   refundedCents: number
   nextAttemptAt: number | undefined
-  /** Payments that were declined. */
+  /** Number of declined payments. */
   declined: number
 }
 

@@ -2,7 +2,7 @@ import type { Model } from "./Model.ts"
 import type { Checkout, CustomerSession } from "./objects.ts"
 import { iso } from "./shapes.ts"
 
-/** The pages that a person sees: the checkout, the portal, and the levers of the fake itself. */
+/** The pages for a browser: the checkout, the portal, and the fake's controls. */
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")

@@ -1,6 +1,6 @@
 import type { Checkout, Customer, Dispute, Order, Product, Refund, Subscription } from "./objects.ts"
 
-/** The fake's objects in the form of Polar's API. `Document.ts` holds every one of them against Polar's description. */
+/** The fake's objects in the format of Polar's API. `Document.ts` validates all of them. */
 
 export const organizationId = "0f6f1f0c-0000-4000-8000-0000000000aa"
 

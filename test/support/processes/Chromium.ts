@@ -4,7 +4,7 @@ import { describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
-/** The first is Chromium without its windows: it starts at a quarter of the cost, and there is less to crash. */
+/** The first is headless Chromium, which starts at a quarter of the cost and has less that can crash. */
 const programs = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"]
 const executablePath = programs.find((path) => existsSync(path))
 
@@ -14,7 +14,7 @@ if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
   throw new Error(`QUARRY_REQUIRE_SERVICES=1, but there is no ${programs.join(" or ")}: ${howToGetIt}`)
 }
 
-/** A group of tests that needs a browser, and says so when it is skipped for want of one. */
+/** A group of tests that need a browser. If there is none, it is skipped with a message. */
 export const describeWithChromium = (name: string, tests: () => void): void => {
   if (!installed) console.warn(`Skipped: ${name} (${howToGetIt})`)
   describe.skipIf(!installed)(installed ? name : `${name} (${howToGetIt})`, tests)
@@ -23,10 +23,10 @@ export const describeWithChromium = (name: string, tests: () => void): void => {
 const args = [
   "--no-sandbox",
   "--disable-gpu",
-  // On a busy machine Chromium takes its own drawing process for dead. After a few deaths of it Chromium ends itself.
+  // On a busy machine, Chromium mistakes its GPU process for hung, and exits after several of these "crashes".
   "--disable-gpu-watchdog",
   "--disable-gpu-process-crash-limit",
-  // One process for the pages, of which one is open at a time: to start one for each test was a tenth of a file's CPU.
+  // One process for pages, of which one is open at a time. Starting one per test took a tenth of a file's CPU time.
   "--renderer-process-limit=1",
   "--disable-quic",
   "--no-first-run",
@@ -35,7 +35,7 @@ const args = [
   "--disable-sync"
 ]
 
-/** On a machine that does other work too. A person would have left long before. */
+/** Long enough for a busy machine. */
 const limits = { launchMs: 60_000, contextMs: 30_000, actionMs: 60_000 }
 
 const launch = (ownArgs: ReadonlyArray<string>) =>
@@ -49,7 +49,7 @@ const contextOf = async (browser: Browser, options?: BrowserContextOptions): Pro
   return context
 }
 
-/** A browser that is there whenever a test asks: it is launched by the first that does, and again when it is gone. */
+/** A browser that is launched by the first test that needs it, and again if it is gone. */
 export class LiveBrowser {
   private launched: Promise<Browser> | undefined
   private readonly args: ReadonlyArray<string>
@@ -58,7 +58,7 @@ export class LiveBrowser {
     this.args = args
   }
 
-  /** A profile of its own. A browser that does not give one has crashed or hangs, and another takes its place. */
+  /** Creates a profile. If the browser has crashed or hangs, replaces it first. */
   async newContext(options?: BrowserContextOptions): Promise<BrowserContext> {
     try {
       return await contextOf(await this.connected(), options)
@@ -73,7 +73,6 @@ export class LiveBrowser {
     return (await this.newContext(options)).newPage()
   }
 
-  /** The browser, which runs. */
   async connected(): Promise<Browser> {
     const browser = await this.launched?.catch(() => undefined)
     if (browser?.isConnected() === true) return browser
@@ -88,7 +87,7 @@ export class LiveBrowser {
   }
 }
 
-/** A browser that nobody used before, with arguments of its own. Closed with the scope. */
+/** A new browser with these arguments, closed with the scope. */
 export const browserWith = (...args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.sync(() => new LiveBrowser(args)),

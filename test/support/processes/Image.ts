@@ -25,12 +25,12 @@ const possible =
 if (!possible && process.env.QUARRY_REQUIRE_SERVICES === "1")
   throw new Error(`QUARRY_REQUIRE_SERVICES=1: ${howToGetIt}`)
 
-/** A group of tests that builds the image, and says so when it is skipped for want of the programs. */
+/** A group of tests that build the image. If programs are missing, it is skipped with a message. */
 export const describeWithImages = (name: string, tests: () => void): void => {
   describe.skipIf(!possible)(possible ? name : `${name} (${howToGetIt})`, tests)
 }
 
-/** The layers are kept as plain directories, because a container of the continuous integration mounts no overlay. */
+/** Stores layers as plain directories, because containers of continuous integration cannot mount an overlay. */
 const buildah = (...args: ReadonlyArray<string>): string =>
   execFileSync("buildah", ["--storage-driver", "vfs", ...args], {
     cwd: root,
@@ -41,7 +41,7 @@ const buildah = (...args: ReadonlyArray<string>): string =>
 
 const isBuilt = (image: string): boolean => buildah("images", "--quiet", "--filter", `reference=${image}`) !== ""
 
-/** Names an image that `change` makes of a container of `from`. */
+/** Derives an image from `from` by applying `change` to a container. */
 const derived = (image: string, from: string, change: (container: string) => void): string => {
   const container = buildah("from", from)
   try {
@@ -55,7 +55,7 @@ const derived = (image: string, from: string, change: (container: string) => voi
 
 const debian = "localhost/quarry-test-debian"
 
-/** Debian as its own installer makes it, in the place of the image that the Dockerfile names. Made once on a machine. */
+/** Debian from its own installer, in place of the Dockerfile's base image. Built once per machine. */
 const debianImage = (): string => {
   if (isBuilt(debian)) return debian
   const directory = mkdtempSync(join(tmpdir(), "quarry-debian-"))
@@ -70,7 +70,7 @@ const debianImage = (): string => {
   }
 }
 
-/** Debian with this machine's npm, its settings and its certificates, in the place of the image that has Node and npm. */
+/** Debian with this machine's npm, its settings and certificates, in place of the image with Node and npm. */
 const builderImage = (): string =>
   derived("localhost/quarry-test-builder", debianImage(), (container) => {
     buildah("copy", "--quiet", container, "/usr/bin/node", "/usr/bin/node")
@@ -83,7 +83,7 @@ const builderImage = (): string =>
     buildah("config", "--env", `NODE_EXTRA_CA_CERTS=${certificates}`, container)
   })
 
-/** The part of an image's configuration that a container gets from it. */
+/** The configuration of an image that its containers use. */
 export interface ImageConfig {
   readonly User: string
   readonly Env: ReadonlyArray<string>
@@ -96,16 +96,16 @@ export interface ImageConfig {
 
 export interface Image {
   readonly config: ImageConfig
-  /** The bytes of its files. */
+  /** Total size of its files. */
   readonly bytes: number
-  /** A container's root, which nobody writes to. */
+  /** A container's root file system, which is never written to. */
   readonly rootfs: string
 }
 
 const sizeOf = (directory: string): number =>
   Number(execFileSync("du", ["-sb", directory], { encoding: "utf8" }).split("\t")[0])
 
-/** The image of this checkout's Dockerfile. Its container is gone with the scope. */
+/** The image of this checkout's Dockerfile. Its container is removed with the scope. */
 export const image = Effect.acquireRelease(
   Effect.sync(() => {
     const tag = `localhost/quarry-test:${process.pid}`
@@ -124,8 +124,8 @@ export const image = Effect.acquireRelease(
 ).pipe(Effect.map((built): Image => built.image))
 
 /**
- * A container's mounts: the image read-only, /proc of its own processes, a /tmp of its own, and the volume. The rest of
- * the arguments is the command, as the image's user.
+ * Mounts for a container: the image read-only, /proc of its own processes, a private /tmp, and the volume. The
+ * remaining arguments are the command, which runs as the image's user.
  */
 const contain = `
 set -e
@@ -140,15 +140,15 @@ exec chroot --userspec="$user" "$root" env -i "$@"
 `
 
 export interface ContainerOptions {
-  /** A directory of this machine, mounted at /data. */
+  /** Directory of this machine, mounted at /data. */
   readonly volume: string
   readonly env: Readonly<Record<string, string>>
   readonly command?: ReadonlyArray<string>
 }
 
 /**
- * Runs a command of the image as process 1 of a PID namespace, on this machine's network. It is killed with the scope.
- * `signal` reaches that process, as `docker stop` does.
+ * Runs a command of the image as process 1 of a PID namespace, on this machine's network. Killed with the scope.
+ * `signal` reaches that process, like `docker stop`.
  */
 export const container = ({ config, rootfs }: Image, { command = config.Cmd, env, volume }: ContainerOptions) =>
   Effect.acquireRelease(

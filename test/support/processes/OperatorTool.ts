@@ -2,15 +2,14 @@ import { spawnSync } from "node:child_process"
 import { describe } from "@effect/vitest"
 
 export interface OperatorTool {
-  /** A group of tests that asks the tool, and says so when it is skipped for want of it. */
+  /** A group of tests that use the tool. If it is missing, it is skipped with a message. */
   readonly describe: (name: string, tests: () => void) => void
-  /** What the tool says of its input; nothing when it finds nothing wrong. */
+  /** The tool's complaints about its input. Empty if there are none. */
   readonly complaints: (args: ReadonlyArray<string>, input?: string) => string
-  /** What the tool prints on stdout. */
   readonly output: (args: ReadonlyArray<string>) => string
 }
 
-/** A program of those who read what we ship for operators, from a Debian package. It runs without harm with `trial`. */
+/** A program from a Debian package that checks what we ship for operators. Running it with `trial` has no effect. */
 const operatorTool = (command: string, debianPackage: string, ...trial: ReadonlyArray<string>): OperatorTool => {
   const remedy = `no ${command} on the PATH: apt-get install ${debianPackage}`
   const installed = spawnSync(command, trial).status === 0

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { Effect, Exit } from "effect"
 import { freePort as findPort } from "../servers/freePort.ts"
 
-/** What a process said until it ended. */
+/** The output of a process that has ended. */
 export interface Ended {
   readonly code: number | null
   readonly stdout: string
@@ -14,7 +14,7 @@ export interface Ended {
 
 export interface Spawned {
   readonly pid: number
-  /** What it has said on stdout so far, once that holds `text` or the process has ended. */
+  /** Returns stdout so far, once it contains `text` or the process has ended. */
   readonly said: (text: string | RegExp) => Effect.Effect<string>
   readonly isRunning: () => boolean
   readonly kill: (signal: NodeJS.Signals) => void
@@ -22,8 +22,8 @@ export interface Spawned {
 }
 
 /**
- * A process of this checkout, with nothing of the test's own environment but the path, no private listener unless the
- * test gives it a port, and no delay before it drains. Killed with the scope.
+ * Starts a process of this checkout. Of the test's environment it gets only the path. It has no private listener unless
+ * the test sets a port, and no delay before draining. Killed with the scope.
  */
 export const spawned = (
   file: "src/main.ts" | "src/cli.ts",
@@ -33,8 +33,8 @@ export const spawned = (
 ) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      // Without a faster compilation of the embedded database in the background: it takes a third of the CPU of a start, and
-      // these processes live for seconds.
+      // Disables optimized compilation of the embedded database in the background, which takes a third of the CPU time
+      // of a start. These processes live only for seconds.
       const command = [process.execPath, "--liftoff-only", file, ...args]
       const [program = "", ...rest] =
         maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command]
@@ -56,14 +56,14 @@ export const spawned = (
       )
   ).pipe(Effect.map(({ spawned }) => spawned))
 
-/** Characters of a log that are shown. */
+/** Maximum characters of a log to print. */
 const maxShown = 20_000
 
-/** Shows what a process said to whoever looks for the reason of a failed test. */
+/** Prints the output of a process, to explain a failed test. */
 const show = (command: string, { code, stderr, stdout }: Ended): void =>
   console.error(`${command} ended with ${code}:\n${`${stdout}\n${stderr}`.trim().slice(-maxShown)}`)
 
-/** The output of a process, and its end. */
+/** Collects the output of a process until it ends. */
 export const watch = (child: ChildProcess): Spawned => {
   const output = { stdout: "", stderr: "" }
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text))
@@ -86,7 +86,7 @@ export const watch = (child: ChildProcess): Spawned => {
   }
 }
 
-/** A directory of its own below `parent`, removed with the scope. */
+/** A temporary directory in `parent`, removed with the scope. */
 export const temporaryDirectoryIn = (parent: string) =>
   Effect.acquireRelease(
     Effect.promise(() => mkdtemp(join(parent, "quarry-"))),
@@ -95,5 +95,5 @@ export const temporaryDirectoryIn = (parent: string) =>
 
 export const temporaryDirectory = temporaryDirectoryIn(tmpdir())
 
-/** A port on loopback that nobody listens on. */
+/** A free loopback port. */
 export const freePort = Effect.promise(findPort)

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "./Spawned.ts"
 
 const repository = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** This machine's files under a layer in memory, so that nothing of this machine changes. */
+/** Mounts this machine's files under an in-memory layer, so that nothing on this machine changes. */
 const overlay = `
 set -e
 mount -t tmpfs tmpfs "$1"
@@ -23,13 +23,13 @@ const possible =
   spawnSync("/lib/systemd/systemd", ["--version"]).status === 0 &&
   spawnSync("unshare", [...namespaces, "sh", "-c", overlay, "sh", "/mnt"]).status === 0
 
-/** A group of tests that runs systemd, and says so when it is skipped: not every machine lets root make namespaces. */
+/** A group of tests that run systemd. Skipped with a message if root cannot create namespaces on this machine. */
 export const describeWithSystemd = (name: string, tests: () => void): void => {
   describe.skipIf(!possible)(possible ? name : `${name} (needs root, systemd, namespaces and overlays)`, tests)
 }
 
 /**
- * systemd as process 1 of its namespaces, on this machine's network. Of this machine's own units nothing starts. The
+ * Runs systemd as process 1 of its namespaces, on this machine's network. None of this machine's own units start. The
  * checkout is /opt/quarry.
  */
 const boot = `${overlay}
@@ -58,11 +58,11 @@ exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin container=other /lib/systemd/syst
 `
 
 export interface Systemd {
-  /** Runs a command on the machine of this systemd, and returns what it prints. */
+  /** Runs a command inside, and returns its output. */
   readonly run: (command: string, ...args: ReadonlyArray<string>) => string
 }
 
-/** A systemd of the test's own, which ends with the scope. */
+/** A separate systemd, which ends with the scope. */
 export const systemd = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const child = yield* Effect.acquireRelease(

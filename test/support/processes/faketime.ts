@@ -1,13 +1,13 @@
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 
-/** Debian's library for wrong clocks, in a directory for each architecture; undefined where it is not installed. */
+/** Debian's faketime library, in a directory per architecture. Undefined if it is not installed. */
 export const faketimeLibrary = readdirSync("/usr/lib", { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => join("/usr/lib", name, "faketime/libfaketime.so.1"))
   .find((path) => existsSync(path))
 
-/** The environment of a process whose clock is off by so much, such as `+10d`. Its timers run as ever. */
+/** Environment of a process whose clock has an offset, such as `+10d`. Its timers are not affected. */
 export const fakeClock = (offset: string): Record<string, string> => ({
   LD_PRELOAD: faketimeLibrary ?? "",
   FAKETIME: offset,

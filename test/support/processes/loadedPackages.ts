@@ -1,8 +1,8 @@
 import { registerHooks } from "node:module"
 
 /*
- * Imported by a process before its own program: says on stderr, as the process ends, which packages of OpenTelemetry it
- * has loaded, those for Effect included.
+ * Preloaded by a process. When the process ends, prints to stderr which OpenTelemetry packages it has loaded, including
+ * those for Effect.
  */
 
 const loaded = new Set<string>()

@@ -5,12 +5,12 @@ import * as Logging from "../../../src/process/Logging.ts"
 import { AppConfig } from "../../../src/settings/Settings.ts"
 
 /*
- * The process of `test/layers/Logging.integration.test.ts`: logs as the server does, and ends as its argument says.
+ * The process of `test/layers/Logging.integration.test.ts`. Logs like the server, and ends as its argument says.
  */
 
 const long = "Z".repeat(900_000)
 
-/** Each by itself fills more than a line may have. */
+/** Each exceeds the maximum length of a line. */
 const oversized: ReadonlyArray<Effect.Effect<void>> = [
   Effect.logInfo(`begins ${long}`),
   Effect.logInfo("begins", { nested: [long, { deeper: long }] }),
@@ -39,7 +39,7 @@ const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
 
 const [ending = "", format] = process.argv.slice(2)
 
-/** As many lines as a pipe holds: what is beyond them when a process exits waits for the reader, and is lost with it. */
+/** As many lines as a pipe holds. Further lines wait for the reader, and are lost when the process exits. */
 const log = Effect.forEach(
   Array.from({ length: 400 }, (_, number) => number),
   (number) => Effect.annotateLogs(Effect.logInfo(`line ${number}`), { number }),

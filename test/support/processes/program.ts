@@ -9,9 +9,10 @@ import { status } from "../api/status.ts"
 import { freePort } from "../servers/freePort.ts"
 
 /*
- * The process of `test/e2e/lifecycle/shutdown.integration.test.ts`: both listeners as the server composes them, over stub
- * services. A search for `wait 500` takes 500 ms. Arguments, in milliseconds: the grace, how long the storage takes to
- * close, and the delay before the drain. It prints one JSON line with its ports, and one line when the storage closes.
+ * The process of `test/e2e/lifecycle/shutdown.integration.test.ts`: both listeners, composed as in the server, with
+ * stub services. A search for `wait 500` takes 500 ms. Arguments, in milliseconds: the grace period, how long the
+ * storage takes to close, and the delay before draining. Prints one JSON line with its ports, and one line when the
+ * storage closes.
  */
 
 const [graceMs = 5000, closingMs = 0, drainDelayMs = 0] = process.argv.slice(2).map(Number)

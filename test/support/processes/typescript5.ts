@@ -1,8 +1,8 @@
 import { registerHooks } from "node:module"
 
 /**
- * Preloaded by generators that build on the compiler's API: they get TypeScript 5, because TypeScript 7, which checks
- * this code, has another one.
+ * Preloaded by generators that use the compiler's API: gives them TypeScript 5, because TypeScript 7 has a different
+ * API.
  */
 registerHooks({
   resolve: (specifier, context, next) => next(specifier === "typescript" ? "typescript5" : specifier, context)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 
-/** The processes that a process has started and that run. */
+/** Running child processes of a process. */
 export const childrenOf = (pid: number): ReadonlyArray<number> =>
   readdirSync(`/proc/${pid}/task`)
     .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" "))

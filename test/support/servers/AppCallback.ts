@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net"
 import { Effect } from "effect"
 
 /**
- * Where an app on this machine waits for the browser, over a real socket: the address to send it to, and every
- * address that it came to. A route of the browser's tool would not do: it sees no redirect.
+ * The redirect endpoint of an app on this machine, on a real socket: its address, and every address that was requested.
+ * Intercepting routes in the browser would not work, because redirects are not intercepted.
  */
 export const make = Effect.map(
   Effect.acquireRelease(

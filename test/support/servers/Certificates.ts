@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { Effect } from "effect"
 import { temporaryDirectory } from "../processes/Spawned.ts"
 
-/** A certificate and its key, and the files that have them. */
+/** A certificate and its key, and their files. */
 export interface Certificate {
   readonly key: string
   readonly cert: string
@@ -13,7 +13,7 @@ export interface Certificate {
   readonly certFile: string
 }
 
-/** A certificate for `DNS:name` or `IP:address`, and the file of the authority that signed it. */
+/** Creates a certificate for `DNS:name` or `IP:address`, and the file of its certificate authority. */
 export const make = Effect.fnUntraced(function* (subject: string) {
   const directory = yield* temporaryDirectory
   const openssl = (...args: ReadonlyArray<string>) => execFileSync("openssl", args, { cwd: directory, stdio: "pipe" })
@@ -32,7 +32,7 @@ export const make = Effect.fnUntraced(function* (subject: string) {
   return { certificate, authorityFile, authority: readFileSync(authorityFile, "utf8") }
 })
 
-/** A certificate that this process trusts until the scope ends. */
+/** A certificate that this process trusts until the scope closes. */
 export const trusted = Effect.fnUntraced(function* (subject: string) {
   const { authority, certificate } = yield* make(subject)
   yield* Effect.acquireRelease(
@@ -46,5 +46,5 @@ export const trusted = Effect.fnUntraced(function* (subject: string) {
   return certificate
 })
 
-/** A certificate for the loopback, of an authority that nobody trusts. */
+/** A certificate for loopback from an untrusted authority. */
 export const untrusted = Effect.map(make("IP:127.0.0.1"), ({ certificate }) => certificate)

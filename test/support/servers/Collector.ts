@@ -4,20 +4,20 @@ import { buffer } from "node:stream/consumers"
 import { Effect } from "effect"
 import { decodeLogs, decodeSpans, type OtlpLog, type OtlpSpan } from "../../../otel/viewer/Otlp.ts"
 
-/** What an OpenTelemetry collector was sent. */
+/** Everything that an OpenTelemetry collector received. */
 export interface Collector {
   readonly url: string
   readonly spans: Array<OtlpSpan>
   readonly logs: Array<OtlpLog>
-  /** Every body, of any signal, as text: what must not be in it is looked for here. */
+  /** Every body of any signal as text, to check for what must not be sent. */
   readonly bodies: Array<string>
-  /** The header `x-key`, by path. */
+  /** The header `x-key` by path. */
   readonly keys: Map<string, unknown>
 }
 
 const accept = (response: ServerResponse) => response.writeHead(200, { "content-type": "application/x-protobuf" }).end()
 
-/** Takes OTLP over HTTP in protobuf on a free port of the loopback, for as long as the scope lives. */
+/** Accepts OTLP over HTTP as protobuf on a free loopback port until the scope closes. */
 export const start = (respond: (response: ServerResponse) => void = accept) =>
   Effect.acquireRelease(
     Effect.callback<Collector & { readonly close: () => void }>((resume) => {

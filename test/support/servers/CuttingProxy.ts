@@ -1,23 +1,23 @@
 import { connect, createServer, type Socket } from "node:net"
 import { Effect, Random } from "effect"
 
-/** Half of the connections live until they have carried so many bytes towards the client. */
+/** Half of the connections are cut within this many bytes towards the client. */
 const maxBytesDown = 10_000
 
-/** A fifth of the connections live until they have carried so many bytes towards the server. */
+/** A fifth of the connections are cut within this many bytes towards the server. */
 const maxBytesUp = 4_000
 
 export interface CuttingProxy {
   readonly port: number
-  /** Connections that it has cut. */
+  /** Number of cut connections. */
   readonly cuts: () => number
-  /** Carries everything from here on. */
+  /** Stops cutting connections. */
   readonly stopCutting: Effect.Effect<void>
 }
 
 /**
- * A TCP proxy to one of `ports` by turns, which cuts connections at random bytes, some by an end and some by a reset.
- * A port that nobody listens on is a connection that ends. Closed with the scope.
+ * A TCP proxy to `ports` in turn, which cuts connections after a random number of bytes, with a close or a reset. If
+ * nobody listens on a port, the connection is closed. Closed with the scope.
  */
 export const start = (ports: () => ReadonlyArray<number>) =>
   Effect.gen(function* () {
@@ -61,7 +61,7 @@ export const start = (ports: () => ReadonlyArray<number>) =>
     ).pipe(Effect.map(({ proxy }) => proxy))
   })
 
-/** Carries bytes one way, so many at most, and ends the other side with this one. */
+/** Forwards at most this many bytes in one direction, and closes the other side together with this one. */
 const carry = (from: Socket, to: Socket, maxBytes: number, cut: () => void): void => {
   let left = Math.ceil(maxBytes)
   from.on("data", (chunk) => {
@@ -74,7 +74,7 @@ const carry = (from: Socket, to: Socket, maxBytes: number, cut: () => void): voi
   from.on("close", () => to.destroy())
 }
 
-/** Numbers from 0 to 1 that a seed repeats: `Random` of Effect is out of reach in a socket's callback. */
+/** Reproducible numbers from 0 to 1, because Effect's `Random` is not available in a socket's callback. */
 const generator = (seed: number) => {
   let state = seed
   return () => {

@@ -6,13 +6,13 @@ import type { Certificate } from "./Certificates.ts"
 import type { Order, Seen } from "./faultThread.ts"
 import type { Fault } from "./ServerFaults.ts"
 
-/** The thread that plays one server after the other. */
+/** The thread that runs one server after another. */
 export const faultThread = Effect.acquireRelease(
   Effect.sync(() => new Worker(new URL("./faultThread.ts", import.meta.url))),
   (thread) => Effect.promise(() => thread.terminate())
 )
 
-/** Each reply has a channel of its own, so that one that nobody waits for any more is not taken for the next. */
+/** Uses a separate channel per reply, so that an abandoned reply is not mistaken for the next. */
 const ask = <A>(thread: Worker, order: Order) =>
   Effect.callback<A>((resume) => {
     const { port1, port2 } = new MessageChannel()
@@ -29,7 +29,7 @@ export interface FaultServer {
   readonly look: Effect.Effect<Seen>
 }
 
-/** A server with a fault on a free port of the loopback, for as long as the scope lives. */
+/** A server with a fault on a free loopback port, until the scope closes. */
 export const serveFault = (
   thread: Worker,
   { name }: Pick<Fault, "name">,
@@ -43,7 +43,7 @@ export const serveFault = (
     () => Effect.sync(() => thread.postMessage({ order: { _tag: "close" } satisfies Order }))
   )
 
-/** Waits until the server has seen the end of every connection. */
+/** Waits until the server has seen every connection close. */
 export const untilClosed = ({ look }: FaultServer) =>
   look.pipe(
     Effect.filterOrFail(
@@ -62,10 +62,10 @@ const deafServer = `
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   })`
 
-/** The time in which the system takes a connection to a port that takes any. */
+/** Time in which the system accepts a connection to a port, if it accepts any. */
 const acceptMs = 500
 
-/** True where the system takes a connection to the port. The connection stays open until the scope ends. */
+/** True if the system accepts a connection to the port. The connection stays open until the scope closes. */
 const takesConnection = (port: number) =>
   Effect.map(
     Effect.acquireRelease(
@@ -82,7 +82,7 @@ const takesConnection = (port: number) =>
     Effect.timeoutOrElse({ duration: acceptMs, orElse: () => Effect.succeed(false) })
   )
 
-/** A port whose queue of connections is full, because its server never takes one from it. */
+/** A port with a full queue of connections, because its server never accepts any. */
 export const deafPort = Effect.gen(function* () {
   const thread = yield* Effect.acquireRelease(
     Effect.sync(() => new Worker(deafServer, { eval: true })),
@@ -95,7 +95,7 @@ export const deafPort = Effect.gen(function* () {
   return port
 })
 
-/** A TLS server that sends session tickets without end, each of which costs a client more than the server. */
+/** A TLS server that sends endless session tickets, each of which costs the client more than the server. */
 export const ticketFlood = ({ certFile, keyFile }: Certificate) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly port: number; readonly stop: () => void }>((resume) => {

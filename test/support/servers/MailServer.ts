@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net"
 import { Effect } from "effect"
 
-/** A mail server that takes one message at a time and keeps what it was told; or refuses to greet. */
+/** A mail server that accepts one message at a time and records everything, or rejects with its greeting. */
 export const mailServer = (greeting: string) =>
   Effect.acquireRelease(
     Effect.promise(
@@ -35,11 +35,11 @@ const converse = (socket: Socket, greeting: string, said: Array<string>): void =
   })
 }
 
-/** The last link to a page of sign-in in what a mail server has got. Mails of events have links too. */
+/** The last sign-in link that a mail server received. Emails about events contain links too. */
 export const lastLink = (said: ReadonlyArray<string>): string | undefined =>
   said
     .join("\n")
-    // Quoted-printable.
+    // Decodes quoted-printable.
     .replaceAll("=\n", "")
     .replaceAll("=3D", "=")
     .match(/http\S+/g)

@@ -19,13 +19,13 @@ import { describe } from "@effect/vitest"
 import { Effect, Redacted, type Scope } from "effect"
 import { freePort } from "../processes/Spawned.ts"
 
-/** Debian keeps the server's programs off the PATH, a directory for each version. */
+/** Debian installs the server's programs outside the PATH, in a directory per version. */
 const versions = "/usr/lib/postgresql"
 const installed = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : []
 const bin = installed[0] === undefined ? undefined : join(versions, installed[0], "bin")
 const pgbouncer = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path))
 
-/** Whether servers can be started here. */
+/** True if servers can be started here. */
 export const serverInstalled = bin !== undefined
 
 const required = process.env.QUARRY_REQUIRE_SERVICES === "1"
@@ -33,7 +33,7 @@ const howToGetIt = "needs the programs of Debian's packages postgresql and pgbou
 if (required && (bin === undefined || pgbouncer === undefined))
   throw new Error(`QUARRY_REQUIRE_SERVICES=1: ${howToGetIt}`)
 
-/** A group of tests that starts database servers of its own, and says so when it is skipped for want of them. */
+/** A group of tests that start their own database servers. If that is impossible, it is skipped with a message. */
 export const describeWithServers = (name: string, tests: () => void): void => {
   const possible = bin !== undefined && pgbouncer !== undefined
   if (!possible) console.warn(`Skipped: ${name} (${howToGetIt})`)
@@ -42,7 +42,7 @@ export const describeWithServers = (name: string, tests: () => void): void => {
 
 const execute = promisify(execFile)
 
-/** The server refuses to run as root, so it runs as the user that its package made. */
+/** The server refuses to run as root, so it runs as the user of its package. */
 const asRoot = process.getuid?.() === 0
 const id = (flag: "-u" | "-g") => Effect.promise(async () => Number((await execute("id", [flag, "postgres"])).stdout))
 
@@ -66,24 +66,24 @@ const ownDirectory = Effect.acquireRelease(
 export interface PostgresServer {
   readonly port: number
   readonly url: Redacted.Redacted
-  /** The processes of the server, the postmaster first. */
+  /** Processes of the server, the postmaster first. */
   readonly pids: Effect.Effect<ReadonlyArray<number>>
   readonly start: Effect.Effect<void>
   readonly stop: (mode: "fast" | "immediate") => Effect.Effect<void>
-  /** Ends every process of the server where it is. It can be started again. */
+  /** Kills every process of the server. It can be started again. */
   readonly kill: Effect.Effect<void>
-  /** Stops every process of the server where it is. */
+  /** Freezes every process of the server. */
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
-  /** Frozen until the effect has ended. */
+  /** Freezes the server while the effect runs. */
   readonly frozen: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Its files. */
+  /** Data directory. */
   readonly directory: string
-  /** Another server that follows this one until it is promoted. */
+  /** Starts a standby of this server, which can be promoted. */
   readonly standby: Effect.Effect<PostgresServer & { readonly promote: Effect.Effect<void> }, never, Scope.Scope>
 }
 
-/** Until then their memory and their lock file are in use. */
+/** Waits for the processes to end, because until then their memory and lock file are in use. */
 const allEnded = async (pids: ReadonlyArray<number>) => {
   while (pids.some((pid) => existsSync(`/proc/${pid}`))) await setTimeout(5)
 }
@@ -113,7 +113,7 @@ const serverIn = Effect.fnUntraced(function* (directory: string, settings: Reado
         try {
           process.kill(pid, name)
         } catch {
-          // A backend may end between being listed and being signalled.
+          // A backend may end between listing and signaling it.
         }
       }
     })
@@ -148,8 +148,8 @@ const serverIn = Effect.fnUntraced(function* (directory: string, settings: Reado
 })
 
 /**
- * A Postgres server of the caller's own, on a free port, gone with the scope. `settings` are those of postgresql.conf;
- * `prepare` gets the empty directory of its files.
+ * A separate Postgres server on a free port, removed with the scope. `settings` are those of postgresql.conf. `prepare`
+ * gets the empty data directory.
  */
 export const postgresServerWith = Effect.fnUntraced(function* (
   settings: Readonly<Record<string, string>>,
@@ -179,10 +179,10 @@ export const postgresServerWith = Effect.fnUntraced(function* (
   return { ...server, standby }
 })
 
-/** A Postgres server as small as a test needs. */
+/** A Postgres server with a test's minimal resources. */
 export const postgresServer = postgresServerWith({})
 
-/** A port that passes connections on to another, which can be changed; the change breaks those that are open. */
+/** Forwards a port to another, which can be changed. A change breaks open connections. */
 export const proxy = Effect.fnUntraced(function* (first: number) {
   let target = first
   const open = new Set<Socket>()
@@ -223,7 +223,7 @@ export const proxy = Effect.fnUntraced(function* (first: number) {
   }
 })
 
-/** PgBouncer in transaction mode in front of a server, with fewer connections to it than it takes. */
+/** PgBouncer in transaction mode, with fewer connections to the server than from clients. */
 export const pooler = Effect.fnUntraced(function* (server: PostgresServer, serverConnections: number) {
   const directory = yield* ownDirectory
   const port = yield* freePort
@@ -251,7 +251,7 @@ export const pooler = Effect.fnUntraced(function* (server: PostgresServer, serve
   return { url: Redacted.make(`postgres://postgres@127.0.0.1:${port}/postgres`) }
 })
 
-/** On the system's own time, whatever clock the test is on. */
+/** Polls in real time, regardless of the test's clock. */
 const accepts = (port: number) =>
   Effect.promise(async () => {
     for (let attempt = 0; attempt < 100; attempt++) {

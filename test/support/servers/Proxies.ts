@@ -9,7 +9,7 @@ import { freePort, temporaryDirectory } from "../processes/Spawned.ts"
 
 const shipped = (path: string): string => readFileSync(new URL(`../../../deploy/${path}`, import.meta.url), "utf8")
 
-/** The addresses of the three replicas, which the shipped files have with Quarry's default ports. */
+/** Ports of the three replicas. The shipped files have Quarry's default ports. */
 export interface Ports {
   readonly public: number
   readonly admin: number
@@ -25,10 +25,10 @@ interface Program {
   readonly name: string
   readonly tool: OperatorTool
   readonly file: string
-  /** Makes of the shipped file one that needs no root and no domain: its ports, certificate and paths are the test's. */
+  /** Adapts the shipped file to run without root and a domain, with the test's ports, certificate and paths. */
   readonly adapt: (text: string, stage: Stage) => string
   readonly command: (file: string, stage: Stage) => ReadonlyArray<string>
-  /** The seconds that it waits for the replica's answer, and that it keeps an idle connection to a replica. */
+  /** Timeouts in seconds: for a replica's response, and for idle connections to a replica. */
   readonly waits: (text: string) => { readonly answer: number; readonly idle: number }
 }
 
@@ -122,7 +122,7 @@ const listens = async (port: number): Promise<boolean> =>
     }).on("error", () => resolve(false))
   })
 
-/** The shipped configuration over TLS on a free port, which is what this returns, before replicas with these ports. */
+/** Runs the shipped configuration with TLS in front of replicas with these ports. Returns its port. */
 export const proxy = Effect.fnUntraced(function* ({ adapt, command, file, name }: Program, ports: Ports) {
   const directory = yield* temporaryDirectory
   makeCertificate(directory)

@@ -11,13 +11,13 @@ import { describe } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { freePort } from "./freePort.ts"
 
-/** Whether servers can be started here. */
+/** True if servers can be started here. */
 export const redisInstalled = spawnSync("redis-server", ["--version"]).status === 0
 if (!redisInstalled && process.env.QUARRY_REQUIRE_SERVICES === "1") {
   throw new Error("QUARRY_REQUIRE_SERVICES=1, but there is no redis-server on the PATH")
 }
 
-/** A group of tests that starts Redis servers, and says so when it is skipped for want of the program. */
+/** A group of tests that start Redis servers. If the program is missing, it is skipped with a message. */
 export const describeWithRedis = (name: string, tests: () => void): void => {
   const title = redisInstalled ? name : `${name} (needs redis-server 7 or later on the PATH)`
   describe.skipIf(!redisInstalled)(title, tests)
@@ -30,12 +30,12 @@ const answersPing = (port: number): Promise<boolean> =>
     socket.once("data", () => socket.destroy())
   })
 
-/** Waits until `ready` says so; a server that never is fails the test by its time. */
+/** Waits until `ready` returns true. Otherwise the test fails with a timeout. */
 const until = async (ready: () => Promise<boolean>): Promise<void> => {
   while (!(await ready())) await sleep(20)
 }
 
-/** A Redis server of a test's own, which the test may stop, freeze and start again on the same port. */
+/** A separate Redis server, which a test may stop, freeze and restart on the same port. */
 export class RedisServer {
   readonly port: number
   private readonly password: string
@@ -48,12 +48,12 @@ export class RedisServer {
     this.args = ["--port", String(port), "--requirepass", password, "--save", "", "--appendonly", "no", ...args]
   }
 
-  /** An empty password is none. */
+  /** Without a password if it is empty. */
   static async make(password = "", ...args: ReadonlyArray<string>): Promise<RedisServer> {
     return new RedisServer(await freePort(), password, args)
   }
 
-  /** The server's URL, or one with a password that is not the server's. */
+  /** The server's URL, optionally with a wrong password. */
   url(password = this.password): Redacted.Redacted {
     return Redacted.make(`redis://:${encodeURIComponent(password)}@127.0.0.1:${this.port}`)
   }
@@ -62,7 +62,7 @@ export class RedisServer {
     return this.process !== undefined && this.process.exitCode === null && this.process.signalCode === null
   }
 
-  /** Starts it where it does not run, and once more where it ends before it answers. */
+  /** Starts the server if it is not running. Tries again if it exits before it responds. */
   async start(): Promise<void> {
     await until(async () => {
       if (!this.runs) this.process = spawn("redis-server", ["--bind", "127.0.0.1", ...this.args], { stdio: "ignore" })
@@ -70,7 +70,7 @@ export class RedisServer {
     })
   }
 
-  /** The server's process; -1 when it does not run. */
+  /** The server's process id. -1 if it is not running. */
   get pid(): number {
     return this.process?.pid ?? -1
   }
@@ -79,7 +79,7 @@ export class RedisServer {
     this.process?.kill(name)
   }
 
-  /** Ends it at once, frozen or not. */
+  /** Kills the server, even if it is frozen. */
   async stop(): Promise<void> {
     const { process } = this
     this.process = undefined
@@ -95,7 +95,7 @@ export class RedisServer {
   }
 }
 
-/** An address whose connections lead to a server that the test may change, and may fall silent. */
+/** An address that forwards to a server, which can be changed, and can be made silent. */
 export class RedisRoute {
   private readonly port: number
   target: RedisServer
@@ -125,7 +125,7 @@ export class RedisRoute {
     return Redacted.make(`redis://127.0.0.1:${this.port}`)
   }
 
-  /** What the connections so far carry is lost from now on, and nobody is told. */
+  /** Silently drops everything on the existing connections from now on. */
   silence(): void {
     for (const socket of this.sockets) socket.unpipe()
   }
@@ -136,7 +136,7 @@ export class RedisRoute {
   }
 }
 
-/** Three servers that make up a Redis Cluster. */
+/** Three servers that form a Redis Cluster. */
 export class RedisCluster {
   readonly nodes: ReadonlyArray<RedisServer>
   private readonly directory: string
@@ -156,7 +156,7 @@ export class RedisCluster {
     return new RedisCluster(nodes, directory)
   }
 
-  /** Two of the three: the cluster itself tells of the third. */
+  /** Two of the three nodes: the cluster announces the third. */
   url(): Redacted.Redacted {
     return Redacted.make(
       this.nodes
@@ -182,7 +182,7 @@ export class RedisCluster {
   }
 }
 
-/** A Redis server of the caller's own that runs, gone with the scope. */
+/** A separate, running Redis server, removed with the scope. */
 export const redisServer = Effect.acquireRelease(
   Effect.promise(async () => {
     const server = await RedisServer.make()

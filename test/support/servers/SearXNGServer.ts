@@ -1,4 +1,4 @@
-/** A row as the JSON API gives it. */
+/** A row of the JSON API. */
 export const row = (n: number, engine = "google") => ({
   url: `https://example.test/${n}`,
   title: `Title ${n}`,
@@ -15,7 +15,7 @@ export const row = (n: number, engine = "google") => ({
 export const rows = (first: number, last: number, engine?: string) =>
   Array.from({ length: last - first + 1 }, (_, index) => row(first + index, engine))
 
-/** A whole answer of the JSON API; a test names only what it is about. */
+/** A complete response of the JSON API. Tests override only the relevant fields. */
 export const answer = (fields: Record<string, unknown>) => ({
   query: "q",
   results: [],

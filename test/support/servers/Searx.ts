@@ -6,7 +6,7 @@ import { describe } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { freePort, temporaryDirectory } from "../processes/Spawned.ts"
 
-/** Debian's package installs for Debian's Python, whichever comes first on the PATH. */
+/** Debian's package is installed for Debian's Python, even if another one is first on the PATH. */
 const python = "/usr/bin/python3"
 
 const findModule = "import importlib.util as u, sys; sys.exit(u.find_spec('searx') is None)"
@@ -15,13 +15,15 @@ if (!installed && process.env.QUARRY_REQUIRE_SERVICES === "1") {
   throw new Error("QUARRY_REQUIRE_SERVICES=1, but there is no searx for /usr/bin/python3: apt-get install searx")
 }
 
-/** A group of tests that starts a searx, and says so when it is skipped for want of it. */
+/** A group of tests that start a searx. If it is missing, it is skipped with a message. */
 export const describeWithSearx = (name: string, tests: () => void): void => {
   const title = installed ? name : `${name} (needs searx for /usr/bin/python3: apt-get install searx)`
   describe.skipIf(!installed)(title, tests)
 }
 
-/** The address of a real instance whose engines `steady` and `blocked` ask `/steady` and `/blocked` of that port. */
+/**
+ * Starts a real instance whose engines `steady` and `blocked` request these paths on that port. Returns its address.
+ */
 export const searx = Effect.fnUntraced(function* (enginePort: string) {
   const port = yield* freePort
   const settings = join(yield* temporaryDirectory, "settings.yml")

@@ -2,14 +2,14 @@ import type { Socket } from "node:net"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 
 /**
- * What servers do wrong, for every client of this service. A fault is a script on a connection. It runs in a thread of
- * its own (`faultThread.ts`), so that its work does not count as the client's.
+ * Faulty servers, for testing every client of this service. A fault is a script for a connection. It runs in a separate
+ * thread (`faultThread.ts`), so that its work does not count as the client's.
  */
 export interface Fault {
   readonly name: string
-  /** True where the server sends a complete head of a final response, so that a client may take it for an answer. */
+  /** True if the server sends a complete head of a final response, which a client may accept. */
   readonly hasHead: boolean
-  /** How the server keeps the client, if it does: by sending as fast as it can, now and then, or nothing. */
+  /** How the server keeps the client busy, if it does: by sending as fast as possible, occasionally, or nothing. */
   readonly endless?: "flood" | "drip" | "silence"
   readonly act: (socket: Socket) => void
 }
@@ -21,7 +21,7 @@ const reset = (socket: Socket): void => {
   socket.resetAndDestroy()
 }
 
-/** Sends the text, and resets the connection when the system has taken it. */
+/** Sends the text, and resets the connection once the system has accepted it. */
 const sayAndReset =
   (text: string) =>
   (socket: Socket): void => {
@@ -34,14 +34,14 @@ const sayAndEnd =
     socket.end(text)
   }
 
-/** Sends the text and keeps the connection. */
+/** Sends the text and keeps the connection open. */
 const sayAndHang =
   (text: string) =>
   (socket: Socket): void => {
     socket.write(text)
   }
 
-/** Sends `first`, and then `more` as fast as it is taken. */
+/** Sends `first`, then repeats `more` as fast as the client reads. */
 const flood =
   (first: string, more: string | Buffer) =>
   (socket: Socket): void => {
@@ -55,7 +55,7 @@ const flood =
     write()
   }
 
-/** Sends `first`, and then `more` from time to time: no silence is ever long. */
+/** Sends `first`, then `more` occasionally, so that no silence lasts long. */
 const drip =
   (first: string, more: string) =>
   (socket: Socket): void => {
@@ -69,10 +69,10 @@ const json = `${ok}Content-Type: application/json\r\n`
 const chunked = `${json}Transfer-Encoding: chunked\r\n\r\n`
 const body = '{"a":1}'
 
-/** Bytes that no protocol begins with. */
+/** Bytes that are not the start of any protocol. */
 const noise = Buffer.from(Array.from({ length: 4 * kibibyte }, (_, index) => (index * 167 + 131) % 256))
 
-/** 1 GB of zeros in 1 MB, and 100 MB in a few bytes. They are made where a server sends them. */
+/** Bombs of 1 GB in 1 MB, and of 100 MB in a few bytes. Created only when a server sends them. */
 const gzipBomb = () => Buffer.concat(Array<Buffer>(100).fill(gzipSync(Buffer.alloc(10 * kibibyte * kibibyte))))
 const brotliBomb = () =>
   brotliCompressSync(Buffer.alloc(100 * kibibyte * kibibyte), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
@@ -86,7 +86,7 @@ const compressed = (encoding: string, bomb: () => Buffer) => (socket: Socket) =>
 const answer = (name: string, text: string): Fault => ({ name, hasHead: true, act: sayAndEnd(text) })
 const noAnswer = (name: string, text: string | Buffer): Fault => ({ name, hasHead: false, act: sayAndEnd(text) })
 
-/** Faults at each phase of a connection. */
+/** Faults in each phase of a connection. */
 const broken: ReadonlyArray<Fault> = [
   { name: "resets the connection", hasHead: false, act: reset },
   { name: "closes the connection", hasHead: false, act: (socket) => void socket.end() },
@@ -114,7 +114,7 @@ const broken: ReadonlyArray<Fault> = [
   { name: "drips a body", hasHead: true, endless: "drip", act: drip(chunked, "1\r\n \r\n") }
 ]
 
-/** What has no end. A fast server sends gigabytes of it within any time limit. */
+/** Endless data. A fast server sends gigabytes within any timeout. */
 const floods: ReadonlyArray<Fault> = [
   { name: "floods 100", hasHead: false, act: flood("", "HTTP/1.1 100 Continue\r\n\r\n") },
   { name: "floods 102", hasHead: false, act: flood("", "HTTP/1.1 102 Processing\r\n\r\n") },
@@ -138,7 +138,7 @@ const floods: ReadonlyArray<Fault> = [
   { name: "floods one line", hasHead: false, act: flood("", "250-aaaa") }
 ].map((fault) => ({ ...fault, endless: "flood" }))
 
-/** Responses whose parts contradict each other, or HTTP. */
+/** Responses that contradict themselves or HTTP. */
 const contradictions: ReadonlyArray<Fault> = [
   answer("declares more than it sends", `${json}Content-Length: 100\r\n\r\n${body}`),
   answer("declares less than it sends", `${json}Content-Length: 3\r\n\r\n${body}`),
@@ -183,12 +183,11 @@ const contradictions: ReadonlyArray<Fault> = [
   { name: "answers and resets", hasHead: true, act: sayAndReset(`${json}Content-Length: 7\r\n\r\n${body}`) }
 ]
 
-/** For clients of HTTP, in place of the response; for others, in place of the server's first word. */
+/** Faults that replace an HTTP response or, for other clients, the server's greeting. */
 export const faults: ReadonlyArray<Fault> = [...broken, ...floods, ...contradictions]
 
 const hello = Buffer.from("1603030000", "hex")
 
-/** Faults in place of TLS. */
 export const tlsFaults: ReadonlyArray<Fault> = [
   { name: "resets the handshake", hasHead: false, act: reset },
   { name: "closes in the handshake", hasHead: false, act: (socket) => void socket.end(hello) },
@@ -205,7 +204,7 @@ export const tlsFaults: ReadonlyArray<Fault> = [
   }
 ]
 
-/** A mail server that does as it should until the command, and from then on as `act` does. */
+/** A mail server that behaves correctly until the command, and then like `act`. */
 const until =
   (command: string, act: (socket: Socket) => void, features = "") =>
   (socket: Socket): void => {
@@ -228,7 +227,6 @@ const until =
 
 const starttls = "250-STARTTLS\r\n"
 
-/** Faults of mail servers. */
 export const mailFaults: ReadonlyArray<Fault> = [
   ...["EHLO", "MAIL", "RCPT", "DATA", "."].flatMap(
     (command): ReadonlyArray<Fault> => [
@@ -256,7 +254,6 @@ export const mailFaults: ReadonlyArray<Fault> = [
   }
 ]
 
-/** Faults of mail servers that offer TLS. */
 export const starttlsFaults: ReadonlyArray<Fault> = [
   { name: "hangs before TLS", hasHead: false, endless: "silence", act: until("STARTTLS", () => undefined, starttls) },
   {

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net"
 import { text as readText } from "node:stream/consumers"
 import { Effect } from "effect"
 
-/** A request as the stand-in for an upstream received it. */
+/** A request that the fake upstream received. */
 export interface Received {
   readonly method: string
   readonly path: string
@@ -27,12 +27,12 @@ export const text =
 export interface Upstream {
   readonly url: string
   readonly received: Array<Received>
-  /** Requests whose answer has neither ended nor lost its connection. */
+  /** Number of requests that are neither answered nor disconnected. */
   readonly open: () => number
   readonly close: Effect.Effect<void>
 }
 
-/** An HTTP server on a free port of the loopback, closed with the scope, and what it received. */
+/** An HTTP server on a free loopback port, closed with the scope, that records requests. */
 export const serve = (respond: Answer) =>
   Effect.acquireRelease(
     Effect.callback<Upstream>((resume) => {

@@ -3,28 +3,28 @@ import { createServer as createTlsServer } from "node:tls"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { faults, mailFaults, starttlsFaults, tlsFaults } from "./ServerFaults.ts"
 
-/** A request to the thread that plays the servers. Those with a reply come with a port for it. */
+/** A request to the thread that runs the servers. Those with a reply include a port for it. */
 export type Order =
   | {
       readonly _tag: "open"
       readonly fault: string
-      /** When the fault begins: with the connection, or with the first bytes of the client. */
+      /** When the fault starts: with the connection, or with the client's first bytes. */
       readonly begins: "connection" | "request"
       readonly certificate?: { readonly key: string; readonly cert: string } | undefined
     }
   | { readonly _tag: "look" }
   | { readonly _tag: "close" }
 
-/** What a server saw of its clients. */
+/** What a server has observed. */
 export interface Seen {
   readonly connections: number
   readonly open: number
-  /** Bytes that the system took from the server, in all connections. */
+  /** Bytes that the system accepted from the server, over all connections. */
   readonly sentBytes: number
 }
 
 const all = [...faults, ...tlsFaults, ...mailFaults, ...starttlsFaults]
-/** The connections as clients see them, and below TLS. */
+/** The connections as seen by clients, and below TLS. */
 const sockets = new Set<Socket>()
 const wires = new Set<Socket>()
 let close = (): void => undefined
@@ -38,7 +38,7 @@ const play = (
   const onSocket = (socket: Socket): void => {
     sockets.add(socket.on("error", () => undefined))
     const wire = [...wires].find(({ remotePort }) => remotePort === socket.remotePort)
-    // A TLS socket cannot be reset.
+    // A TLS socket cannot be reset, so resets the TCP socket below.
     if (wire !== undefined && wire !== socket) socket.resetAndDestroy = () => wire.resetAndDestroy()
     if (begins === "connection") act(socket)
     else socket.once("data", () => act(socket))

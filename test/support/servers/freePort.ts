@@ -4,7 +4,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** Below the ports that the system gives to outgoing connections, one of which could take a port found free here. */
+/** Below the range for outgoing connections, one of which could take a port that was found free. */
 const lowest = 15_000
 const highest = 30_000
 
@@ -18,7 +18,7 @@ const isFree = (port: number): Promise<boolean> =>
 const claims = join(tmpdir(), "quarry-test-ports")
 const claimMs = 3_600_000
 
-/** Keeps a port from the other test processes of this machine, which may look between our look and our server's start. */
+/** Reserves a port against other test processes on this machine, which may check it before our server starts. */
 const claim = (port: number): boolean => {
   const file = join(claims, `${port}`)
   try {
@@ -31,7 +31,7 @@ const claim = (port: number): boolean => {
   }
 }
 
-/** A port on loopback that nobody listens on, for a server that the test starts. */
+/** A free loopback port, for a server that the test starts. */
 export const freePort = async (): Promise<number> => {
   const port = randomInt(lowest, highest)
   return claim(port) && (await isFree(port)) ? port : freePort()

@@ -7,27 +7,27 @@ export const key = "k3y-that-must-not-be-seen"
 
 type Reason = Refusal["reason"]
 
-/** A type of provider: what its documentation says of its answers, and what the adapter must send. */
+/** A provider type: its documented responses, and the requests that the adapter must send. */
 export interface UpstreamFixture {
   readonly type: string
-  /** The entry of the provider file without its address. */
+  /** The entry in the provider file, without the address. */
   readonly entry: Readonly<Record<string, unknown>>
   readonly engine?: string
-  /** An answer as documented, with these rows. */
+  /** A documented response with these rows. */
   readonly answer: (rows: ReadonlyArray<number>) => unknown
-  /** What a 200 looks like that has an error inside and no rows, and what it means. */
+  /** A 200 response that contains an error and no rows, and its meaning. */
   readonly errorInside: readonly [unknown, Reason]
-  /** Statuses that mean something else than with the others. */
+  /** Statuses that have another meaning than for the other providers. */
   readonly statuses?: Readonly<Record<number, Reason>>
-  /** Failures as documented. */
+  /** Documented failures. */
   readonly failures: ReadonlyArray<readonly [string, Answer, Reason, retryAfterMs?: number]>
-  /** Searches, and what is sent for them. */
+  /** Searches, and the requests to send for them. */
   readonly requests: ReadonlyArray<readonly [Parameters<typeof searchRequest>[0], (received: Received) => Sent]>
-  /** Searches that it cannot serve. */
+  /** Searches that the provider does not support. */
   readonly unserved: ReadonlyArray<Parameters<typeof searchRequest>[0]>
 }
 
-/** A request reduced to what the test compares. */
+/** The compared parts of a request. */
 export interface Sent {
   readonly expected: unknown
   readonly actual: unknown
@@ -490,7 +490,7 @@ const searxng: UpstreamFixture = {
   answer: (rows) => searxngAnswer({ results: rows.map((n) => searxngRow(n)) }),
   errorInside: [{ error: "search error" }, "malformed"],
   statuses: { 403: "malformed" },
-  // Its documented failures and requests have a test of their own.
+  // A separate test covers its documented failures and requests.
   failures: [],
   requests: [],
   unserved: []

@@ -3,7 +3,7 @@ import { Effect, Exit, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 
-/** The server on which tests make their databases. */
+/** The server on which tests create their databases. */
 export const serverUrl = process.env.QUARRY_TEST_DATABASE_URL ?? "postgres://root@127.0.0.1:5432/postgres"
 
 const run = (text: string) =>
@@ -11,10 +11,10 @@ const run = (text: string) =>
     Effect.provide(Postgres.layer({ url: Redacted.make(serverUrl), poolSize: 1 }), { local: true })
   )
 
-/** Whether the server is there. */
+/** True if the server is reachable. */
 export const reachable: Effect.Effect<boolean> = Effect.map(Effect.exit(run("select 1")), Exit.isSuccess)
 
-/** The address of a new, empty database that lives as long as the scope. */
+/** Creates an empty database for the lifetime of the scope. Returns its address. */
 export const freshDatabase = Effect.acquireRelease(
   Effect.gen(function* () {
     const name = `quarry_test_${randomUUID().replaceAll("-", "")}`

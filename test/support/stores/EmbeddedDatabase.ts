@@ -4,8 +4,8 @@ import * as Pglite from "../../../src/layers/sql/store/Pglite.ts"
 import * as Template from "./Template.ts"
 
 /**
- * The client of an embedded database that has the present schema and no row. It is a copy, which opens five times as fast
- * as a new one is made.
+ * A client of an empty embedded database with the current schema. It is a copy, which is five times as fast to open as
+ * a new one.
  */
 export const layer = Layer.unwrap(
   Effect.map(

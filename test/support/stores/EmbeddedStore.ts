@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { spawned, temporaryDirectory } from "../processes/Spawned.ts"
 import * as Template from "./Template.ts"
 
-/** The store's own are made at its first start. Those that are given cannot be exchanged later (R56). */
+/** If undefined, the store generates its own at the first start. Secrets given here cannot be changed later (R56). */
 type Secrets = Readonly<Record<"KEY_PEPPER" | "AUTH_SECRET", string>>
 
 const documents = Array.from({ length: 12 }, (_, index) => ({
@@ -13,7 +13,7 @@ const documents = Array.from({ length: 12 }, (_, index) => ({
   description: "How answers of HTTP are cached, and when a cache asks again."
 }))
 
-/** A store with the documents, made by the operator's command. */
+/** Creates a store with the documents, using the operator's command. */
 const make = (secrets: Secrets | undefined) =>
   Effect.fnUntraced(function* (DATA_DIR: string) {
     const file = join(yield* temporaryDirectory, "documents.jsonl")
@@ -26,8 +26,8 @@ const make = (secrets: Secrets | undefined) =>
   })
 
 /**
- * A data directory in which a first start finds a few documents in the index, so that it need not load the thousands of the
- * starter index: it still makes the developer's account and prints its key. Removed with the scope.
+ * A data directory whose index already has a few documents, so that the first start need not load the thousands of the
+ * starter index. It still creates the developer's account and prints its key. Removed with the scope.
  */
 export const directoryWith = (secrets: Secrets | undefined) => Template.copyOf({ documents, secrets }, make(secrets))
 

@@ -34,10 +34,10 @@ const backdoor = Layer.effect(
   )
 )
 
-/** Every storage service over one memory store, with a way to break them. */
+/** All storage services on one memory store, with a backdoor. */
 export const layer = Layer.provideMerge(backdoor, InMemory.storage)
 
-/** The accounts of another replica over the same store. */
+/** Accounts of another replica on the same store. */
 export const replica = Layer.mergeAll(
   AccountsMemory.layer,
   BillingBooksMemory.layer,

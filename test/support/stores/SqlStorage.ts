@@ -19,10 +19,10 @@ import { ActsOnItsOwn } from "../../../src/services/background.ts"
 import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
 import { Backdoor } from "./Backdoor.ts"
 
-/** The key of the digests of API keys: a process that is to know them must be started with it. */
+/** Secret key for digests of API keys. A process must be started with it to accept the test's keys. */
 export const pepper = "a pepper for tests, of 32 characters or more"
 
-/** The key of the secrets of endpoints. */
+/** Encrypts endpoint secrets. */
 export const authSecret = "an auth secret for tests, of 32 characters or more"
 
 const backdoor = Layer.effect(
@@ -31,7 +31,7 @@ const backdoor = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const run = (effect: Effect.Effect<unknown, unknown>) => Effect.orDie(Effect.asVoid(effect))
     return Backdoor.of({
-      // The wallet first, as every ledger function does: in another order this deadlocks with a settlement.
+      // Locks the wallet first, like every ledger function. Another order could deadlock with a settlement.
       expireHolds: (accountId) =>
         run(
           sql.withTransaction(
@@ -61,8 +61,8 @@ const backdoor = Layer.effect(
 )
 
 /**
- * The storage services of one replica. Nothing is swept unless a test asks for it, and nothing is maintained twice: a
- * test that sets the clock would wait for every turn of the years before.
+ * The storage services of one replica, without background sweeps and maintenance: a test that sets the clock would wait
+ * for every run of the years before.
  */
 export const replica = () =>
   Layer.mergeAll(
@@ -71,7 +71,7 @@ export const replica = () =>
     BillingBooksSql.layer,
     EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),
     KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(pepper)) }),
-    // An interval alone would leave the first sweep, which takes a hold that a test has just let expire.
+    // An infinite interval alone would leave the first sweep, which would take holds that a test has just expired.
     LedgerSql.layer({ sweepInterval: Duration.infinity, keysClearingInterval: Duration.infinity }).pipe(
       Layer.provide(Layer.succeed(ActsOnItsOwn, false))
     ),
@@ -84,7 +84,7 @@ export const replica = () =>
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))
 
-/** Every storage service over one migrated database. Each row of each statement is compared with its schema. */
+/** All storage services on one migrated database. Compares each row of each statement with its schema. */
 export const layer = <E, R>(database: Layer.Layer<SqlClient.SqlClient, E, R>) =>
   replica().pipe(
     Layer.provideMerge(Layer.provideMerge(Migrations.layer, database)),

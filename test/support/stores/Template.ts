@@ -9,7 +9,9 @@ import { temporaryDirectoryIn } from "../processes/Spawned.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** Everything that the files of a store depend on: the schema, what the tests put in, and the versions of what makes them. */
+/**
+ * Fingerprint of everything that a store's files depend on: the schema, the test's data, and the versions of programs.
+ */
 const fingerprint = (content: unknown): string => {
   const hash = createHash("sha256")
     .update(JSON.stringify(content))
@@ -24,13 +26,12 @@ const fingerprint = (content: unknown): string => {
 
 const memory = "/dev/shm"
 
-/** For the stores that are open at the same time, of 41 MB each. A container has 64 MB in memory unless it asks for more. */
+/** Space for concurrently open stores of 41 MB each. Containers have 64 MB in memory by default. */
 const neededBytes = 2 ** 30
 
 /**
- * The parent of stores that tests make and remove: in memory where there is room. A store has 1,258 files. For each new file
- * ext4 looks at all that were deleted in the last seconds, so that on a disk a copy takes a second of CPU while other tests
- * delete theirs.
+ * Parent directory for temporary stores, in memory if there is space. A store has 1,258 files, and for each new file
+ * ext4 checks all recently deleted ones. So on disk, a copy takes a second of CPU while other tests delete theirs.
  */
 export const storesParent = (): string => {
   if (!existsSync(memory)) return tmpdir()
@@ -39,8 +40,8 @@ export const storesParent = (): string => {
 }
 
 /**
- * A data directory of the embedded store, removed with the scope. It is a copy of one that `make` made once, and that is
- * kept: to make one takes seconds, and to copy it a tenth of one. `content` is what `make` depends on besides the schema.
+ * A data directory of the embedded store, removed with the scope. It is a copy of a template that `make` creates once:
+ * creating takes seconds, copying a tenth of a second. `content` is what `make` depends on besides the schema.
  */
 export const copyOf = Effect.fnUntraced(function* (
   content: unknown,
@@ -51,7 +52,7 @@ export const copyOf = Effect.fnUntraced(function* (
     const making = `${path}-${randomUUID()}`
     yield* Effect.promise(() => mkdir(making))
     yield* Effect.scoped(make(join(making, "store")))
-    // Another worker may have been faster: then its template is as good.
+    // Another worker may have been faster. Its template is equivalent.
     yield* Effect.promise(() => rename(making, path).catch(() => rm(making, { recursive: true, force: true })))
   }
   const copy = join(yield* temporaryDirectoryIn(storesParent()), "store")

@@ -4,7 +4,7 @@ import type { Account } from "../../../src/domain/accounts/Account.ts"
 import { Accounts } from "../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 
-/** The account's allowance, after a look that must find the same and change nothing. */
+/** Reads the account's allowance, after checking that `peek` returns the same and changes nothing. */
 export const allowanceOf = Effect.fnUntraced(function* ({ id }: Account) {
   const ledger = yield* Ledger
   const account = yield* (yield* Accounts).byId(id)

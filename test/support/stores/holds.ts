@@ -5,7 +5,7 @@ import { run } from "../../torture/torture.ts"
 
 const timeout = 900_000
 
-/** A test in which a scenario of `npm run torture` runs in its short form and breaks no promise. */
+/** A test that runs a torture scenario in its short form without violations. */
 export const holds = (scenario: Scenario, rounds: number) =>
   it.live(
     scenario.promise,

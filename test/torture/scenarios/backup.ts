@@ -16,7 +16,7 @@ import * as Subprocess from "../support/Subprocess.ts"
 
 const script = fileURLToPath(new URL("../../../scripts/backup.ts", import.meta.url))
 
-/** Runs the script of the book; the moments of its begin and its end. */
+/** Runs the backup script. Returns the times of its start and end. */
 const backup = Effect.fnUntraced(function* (command: "take" | "restore", path: string, database: Redacted.Redacted) {
   const findings = yield* Findings
   const said: Array<string> = []
@@ -30,14 +30,14 @@ const backup = Effect.fnUntraced(function* (command: "take" | "restore", path: s
   return { startedAt, endedAt: performance.now() }
 })
 
-/** An answer whose search may or may not be in the backup. */
+/** A response whose search may or may not be in the backup. */
 const uncertain = (answer: Answer): Answer => ({
   ...answer,
   status: undefined,
   asked: answer.asked.map(({ query }) => ({ query, outcome: undefined }))
 })
 
-/** The answers as the books of the backup must have them: those from before it, perhaps those during it, none after. */
+/** The responses that the books of the backup must match: all before it, possibly those during it, none after it. */
 const heldBy = (answers: ReadonlyArray<Answer>, taken: { readonly startedAt: number; readonly endedAt: number }) =>
   answers
     .filter(({ startedAt }) => startedAt < taken.endedAt)
@@ -67,7 +67,7 @@ export const backups: Scenario = {
       const answers = yield* load.stop
       if (!existsSync(path)) return
 
-      // An empty machine: another server, on which nothing of the first one is.
+      // A separate, empty server, which has no access to the first one's data.
       yield* Effect.gen(function* () {
         const empty = yield* postgresServer
         const { endedAt, startedAt } = yield* backup("restore", path, empty.url)

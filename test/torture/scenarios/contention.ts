@@ -10,7 +10,7 @@ import * as Store from "../support/Store.ts"
 const requests = 1000
 const processes = 4
 
-/** What accounts have, and so how many of the requests must be served. */
+/** Credits of the accounts, and the number of requests that must therefore succeed. */
 const cases = [
   { quota: 1, packs: undefined, served: 1 },
   { quota: 600, packs: 300, served: 900 }

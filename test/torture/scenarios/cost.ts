@@ -11,26 +11,26 @@ import { requestsTo } from "../support/hostile/RandomRequests.ts"
 import type * as Store from "../support/Store.ts"
 import * as Wallet from "../support/Wallet.ts"
 
-/** A round has at least 1,000 requests: hostile ones, each in one to four sizes, and random ones. */
+/** Requests per round: hostile ones, each in one to four sizes, and random ones. At least 1,000 in total. */
 const laddersOfRound = 180
 const randomOfRound = 580
 
-/** Rounds of a short run with the seeds 1, 2, …; the others have new seeds. */
+/** Rounds of a short run with the seeds 1, 2, …. The others have new seeds. */
 const fixedRounds = 10
 
 /**
- * Servers of a run, each with a database of its own. One request at a time is sent to each, so a long run uses several;
- * CPU time is that of one server's process.
+ * Number of servers, each with its own database. Each gets one request at a time, so a long run uses several. CPU time
+ * is measured per server process.
  */
 const servers = (short: boolean): number => (short ? 1 : 3)
 
-/** A long run reports its progress after so many rounds. */
+/** Rounds between progress reports of a long run. */
 const reportEvery = 50
 
 const seedsOf = (first: number, rounds: number, short: boolean): ReadonlyArray<number> =>
   Array.from({ length: rounds }, (_, n) => (short && n < fixedRounds ? n + 1 : first + n))
 
-/** The credits of all entries in the query log. */
+/** Sum of all credits in the query log. */
 const loggedCredits = ({ sql }: Store.Store) =>
   Effect.map(
     sql<{ readonly credits: number }>`select coalesce(sum(credits), 0)::integer as credits from queries`,
@@ -49,7 +49,7 @@ const format = (counts: ReadonlyMap<string, number>): string =>
     .map(([name, count]) => `${name}: ${count}`)
     .join(", ")
 
-/** Makes a function that sends the requests of one seed. */
+/** Returns a function that sends the requests of one seed. */
 const makeRound = Effect.fnUntraced(function* (
   server: CostServer.CostServer,
   costs: Costs.Costs,
@@ -97,7 +97,7 @@ export const cost: Scenario = {
     const findings = yield* Findings
     const seeds = seedsOf(Number(seed), rounds, short)
     let done = 0
-    /** Sends each `servers`-th seed to a server of its own. */
+    /** Sends every `servers`-th seed to one server. */
     const lane = Effect.fnUntraced(function* (first: number) {
       const server = yield* CostServer.start
       const costs = yield* Costs.make(server.replica.pid)

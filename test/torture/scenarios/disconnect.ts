@@ -11,26 +11,26 @@ import { openFiles } from "../support/Subprocess.ts"
 
 const clientsOfRound = 200
 const atOnce = 50
-/** What an answer to one search has, about. */
+/** Approximate size of a response to one search. */
 const answerBytes = 3000
-/** Connections to the database and the engine that a busy process may have more of than an idle one. */
+/** Additional connections to the database and the engine that a busy process may have. */
 const spareFiles = 15
-/** Idle connections to the engine are kept for a few seconds. */
+/** Exceeds the keep-alive of idle connections to the engine. */
 const idleMs = 15_000
 
 interface Departure {
   readonly port: number
   readonly request: Buffer
-  /** Bytes of the request that are sent. */
+  /** Bytes of the request to send. */
   readonly sent: number
-  /** Bytes of the answer that are waited for, and for how long. */
+  /** Bytes of the response to wait for, and for how long. */
   readonly read: number
   readonly patienceMs: number
-  /** Whether it leaves with a reset instead of an end. */
+  /** Disconnects with a reset instead of a close. */
   readonly abrupt: boolean
 }
 
-/** Sends a part, reads a part, and is gone. Answers how much it read. */
+/** Sends part of a request, reads part of the response, and disconnects. Returns the number of bytes read. */
 const visit = (departure: Departure): Effect.Effect<number> =>
   Effect.callback((resume) => {
     let read = 0
@@ -89,7 +89,7 @@ export const disconnect: Scenario = {
         patienceMs: yield* Random.nextIntBetween(0, 1500),
         abrupt: yield* Random.nextBoolean
       })
-      // It was told nothing that it could rely on: each search may be charged once, or not at all.
+      // The client knows nothing for certain: each search may have been charged once, or not at all.
       const asked = queries.map((query) => ({ query, outcome: undefined }))
       answers.push({
         status: undefined,

@@ -18,20 +18,20 @@ import * as Store from "../support/Store.ts"
 import * as Subprocess from "../support/Subprocess.ts"
 
 const perSecond = 100
-/** In the short form, which runs on machines that others slow down: there the pace must be none that the load itself misses. */
+/** Lower in the short form, which runs on busy machines: the load generator itself must be able to keep the pace. */
 const shortPerSecond = 30
 const maxMib = 700
 const maxLineBytes = 8 * 1024
-/** Attackers and engines share this machine's processors with the server: a p99 up to here proves nothing. */
+/** Attackers and engines share the processors with the server, so a p99 below this proves nothing. */
 const p99FloorMs = 50
-/** Node compiles what is hot only then. */
+/** Time for Node to compile hot code. */
 const warmUpSeconds = 3
 const demoOrigin = "https://demo.test"
 const attackerAddresses = Array.from({ length: 16 }, (_, n) => `127.0.1.${n + 1}`)
 
 const programOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Honest searches have an engine of their own: it is the server that is attacked, and not what stands behind it. */
+/** Honest searches have a separate engine, because the attack is on the server and not on its engines. */
 const providersOf = (honest: string, hostile: string) => ({
   providers: {
     honest: { type: "searxng", url: honest },
@@ -69,7 +69,7 @@ const loadIndex = Effect.fnUntraced(function* (database: Redacted.Redacted) {
   if ((yield* load.ended) !== 0) return yield* Effect.fail(new Error(said.join("\n")))
 })
 
-/** The most memory that a process has at any time until this is interrupted. */
+/** Records the peak memory of a process until interrupted. */
 const watchMemory = (pid: number) => {
   let peakMib = 0
   const look = Effect.sync(() => {
@@ -78,7 +78,7 @@ const watchMemory = (pid: number) => {
   return Effect.as(Effect.forkScoped(Effect.repeat(look, Schedule.spaced("100 millis"))), () => peakMib)
 }
 
-/** All attacks at once, and what came of each. */
+/** Runs all attacks at once. Returns the outcome of each. */
 const attack = Effect.fnUntraced(function* (means: {
   readonly port: number
   readonly secret: string

@@ -12,7 +12,7 @@ const keys = 100
 const repeats = 10
 const rowsOfBatch = 5
 
-/** A request that its client sends with one key as often as it likes. */
+/** A request that its client may repeat with the same key. */
 interface Keyed {
   readonly key: string
   readonly queries: ReadonlyArray<string>
@@ -20,7 +20,7 @@ interface Keyed {
 
 interface Received {
   readonly status: number
-  /** The body without the id of the request, which each answer has for itself. */
+  /** The body without the request id, which differs between responses. */
   readonly text: string
   readonly isReplay: boolean
   readonly creditsUsed: number
@@ -28,7 +28,7 @@ interface Received {
 
 let made = 0
 
-/** Every fifth is a batch. */
+/** Every fifth request is a batch. */
 const aKeyed = Effect.gen(function* () {
   const number = ++made
   const queries = yield* Effect.replicateEffect(uniqueQuery, number % 5 === 0 ? rowsOfBatch : 1)
@@ -54,7 +54,9 @@ const exchange = (url: string, secret: string, { key, queries }: Keyed) =>
     }
   })
 
-/** Sends a request, and again as Retry-After asks for: the first with its key runs, or the replica is full. */
+/**
+ * Sends a request, and retries after Retry-After if the first request with its key is running or the replica is full.
+ */
 const send = (url: string, secret: string, keyed: Keyed): Effect.Effect<Received | undefined> =>
   Effect.flatMap(exchange(url, secret, keyed), (received) =>
     received?.status === 409 || received?.status === 429
@@ -64,11 +66,11 @@ const send = (url: string, secret: string, keyed: Keyed): Effect.Effect<Received
 
 const isCharged = ({ status }: Received): boolean => [200, 502, 504].includes(status)
 
-/** Statuses of answers, such as `200,200,none`. */
+/** Statuses of responses, such as `200,200,none`. */
 const statuses = (answers: ReadonlyArray<Received | undefined>): string =>
   answers.map((answer) => answer?.status ?? "none").join(",")
 
-/** Compares the answers to each key: they are one answer, which one of them at most was charged for. */
+/** Checks that all responses to a key are the same answer, and that at most one of them was charged. */
 const compare = Effect.fnUntraced(function* ({ key }: Keyed, answers: ReadonlyArray<Received | undefined>) {
   const findings = yield* Findings
   const charged = answers.filter((answer) => answer !== undefined && isCharged(answer))
@@ -83,7 +85,7 @@ const compare = Effect.fnUntraced(function* ({ key }: Keyed, answers: ReadonlyAr
   return charged.length
 })
 
-/** Checks that each search of the keys is charged once, and nothing else is. */
+/** Checks that each search of the keys is charged once, and nothing else is charged. */
 const auditKeys = Effect.fnUntraced(function* (
   store: Store.Store,
   { accountId }: Store.Customer,
@@ -102,7 +104,7 @@ const auditKeys = Effect.fnUntraced(function* (
   yield* findings.note(`${asked.length} keys, ${rows.length} searches, each charged once`)
 })
 
-/** Sends each request several times at once, each time to another replica. */
+/** Sends each request several times concurrently, to different replicas. */
 const storm = (
   replicas: () => ReadonlyArray<Replica.Replica>,
   { secret }: Store.Customer,
@@ -169,7 +171,7 @@ export const idempotency: Scenario = {
       yield* Audit.holdsEnd(store)
       const cut = stormed.flat().filter((answer) => answer === undefined).length
       if (cut === 0) yield* findings.note(`the kill of round ${round} came too late`)
-      // Charged and replayable, or not charged and runnable: one more repetition is answered, and agrees with the others.
+      // Either charged and replayable, or uncharged and runnable: another retry succeeds and agrees with the others.
       const last = yield* Effect.forEach(more, (keyed) => send(survivor.url, customer.secret, keyed), {
         concurrency: 20
       })

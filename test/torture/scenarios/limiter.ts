@@ -9,12 +9,12 @@ import type { Scenario } from "../Scenario.ts"
 import { Findings } from "../support/Findings.ts"
 
 const arrivalsPerRound = 100_000
-/** Short, so that windows roll over many times while the arrivals come as fast as Redis takes them. */
+/** Short, so that windows roll over many times even if arrivals come as fast as Redis handles them. */
 const redisWindowMicros = 20_000
 const connections = 4
 const inFlight = 64
 
-/** R27 word for word, over the admitted requests of one credential: how many came in the window before a moment. */
+/** R27 taken literally: counts the admitted requests of one credential in the window before a time. */
 class Reference {
   private readonly admitted: Array<number> = []
   private first = 0
@@ -39,7 +39,7 @@ const referenceOf = (references: Map<string, Reference>, credential: string): Re
   return made
 }
 
-/** Random gaps between arrivals of 20 credentials, each with a limit of its own, on a clock that the arrivals move. */
+/** Random gaps between arrivals of 20 credentials with different limits, on a clock that the arrivals advance. */
 const inMemory = Effect.fnUntraced(
   function* (arrivals: number) {
     const findings = yield* Findings
@@ -73,7 +73,9 @@ interface Reply {
   readonly nowMicros: number
 }
 
-/** The arrivals as Redis stamped them; those of one credential are in its order when sorted by stamp. */
+/**
+ * Sends arrivals to Redis, which timestamps them. Sorted by timestamp, those of one credential are in Redis's order.
+ */
 const askRedis = async (server: RedisServer, picks: ReadonlyArray<number>): Promise<ReadonlyArray<Reply>> => {
   const clients = Array.from({ length: connections }, () => new Redis(Redacted.value(server.url())))
   const replies: Array<Reply> = []
@@ -93,7 +95,7 @@ const askRedis = async (server: RedisServer, picks: ReadonlyArray<number>): Prom
   return replies
 }
 
-/** Of two with one stamp the one that found fewer came first; of two that found as many, the one that was admitted. */
+/** Order of replies with equal timestamps: fewer counted requests first, then admitted before denied. */
 const inOrder = (a: Reply, b: Reply): number =>
   a.nowMicros - b.nowMicros || a.counted - b.counted || Number(b.admitted) - Number(a.admitted)
 

@@ -15,34 +15,33 @@ import * as Subprocess from "../support/Subprocess.ts"
 
 const perSecond = 100
 const phaseSeconds = 20
-/** Node compiles what is hot only then. */
+/** Time for Node to compile hot code. */
 const warmUpSeconds = 3
-/** By how much an attack may raise the p99 of an honest customer. */
+/** Maximum increase of an honest customer's p99 during an attack. */
 const maxRiseMs = 20
-/** From the commit of an honest customer's event to its arrival. */
+/** Maximum time from the commit of an honest customer's event to its arrival. */
 const maxEventMs = 5_000
 const demoOrigin = "https://demo.test"
 
-/** A database, an engine and one server, which one attack has for itself. */
+/** A database, an engine and a server for a single attack. */
 type Scene = Effect.Success<ReturnType<typeof Stage.make>> & { readonly server: Replica }
 
-/** An attack that runs until the scope closes. */
 interface Running {
   readonly processes: ReadonlyArray<Subprocess.Subprocess>
-  /** What it did, known once it has ended by itself. */
+  /** Describes what the attack did, once it has ended by itself. */
   readonly outcome: Effect.Effect<string>
 }
 
 interface Attack {
   readonly name: string
   /**
-   * `isHarmless` starts the same processes, which make as many requests or receive as many events, and do no harm with
-   * them: what the customer feels then is the attacker's own CPU time.
+   * `isHarmless` starts the same processes with as many requests or events, but without doing harm. Their effect on the
+   * customer is the attacker's own CPU time.
    */
   readonly start: (scene: Scene, seconds: number, isHarmless: boolean) => Effect.Effect<Running, unknown, Scope.Scope>
 }
 
-/** A program of `support/`, and its first line of output. The attacker's get the CPU time that nobody else wants. */
+/** Starts a program of `support/` and reads its first line of output. Attackers run with the lowest priority. */
 const program = Effect.fnUntraced(function* (
   name: string,
   argument: string,
@@ -59,7 +58,7 @@ const program = Effect.fnUntraced(function* (
   return { subprocess, first: Deferred.await(first) }
 })
 
-/** A person who signs up, as a stranger can: the trial account has a key, a session and webhooks that lead to `hooks`. */
+/** Signs up like any stranger. The trial account has a key, a session, and webhooks to `hooks`. */
 const signUp = (server: Replica, hooks: ReadonlyArray<string>) =>
   Effect.tryPromise(async (): Promise<FloodMeans> => {
     let cookie = ""
@@ -68,7 +67,7 @@ const signUp = (server: Replica, hooks: ReadonlyArray<string>) =>
       const response = await fetch(`${server.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) })
       if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
       cookie ||= response.headers.getSetCookie()[0]?.split(";", 1).join("") ?? ""
-      // The answers that are read have both fields.
+      // The responses that are read have both fields.
       return (await response.json()) as { readonly id: string; readonly secret: string }
     }
     const email = `${randomUUID()}@attacker.test`
@@ -111,24 +110,25 @@ const interimFlood: Attack = {
   })
 }
 
-/** Deliveries that are due at once: more than one look at the queue finds. */
+/** Deliveries that are due at once: more than a single query of the queue returns. */
 const queued = 3_000
 
-/** A webhook that is removed with the scope, and its deliveries with it. */
+/** Adds a webhook, and removes it with its deliveries when the scope closes. */
 const addWebhook = Effect.fnUntraced(function* ({ events, ids, sql }: Store.Store, accountId: string, url: string) {
   const id = yield* ids.make("whk_")
   const secret = Redacted.make(`whsec_${Buffer.alloc(32).toString("base64")}`)
   yield* Effect.acquireRelease(events.addEndpoint(accountId, { id, url, types: [], secret }), () =>
     Effect.ignore(events.removeEndpoint(accountId, id))
   )
-  // The store of a test has no fingerprint of the secret that it encrypts with, and the server looks secrets up by it.
+  // The test's store has no fingerprint for the secret that it encrypts with, which the server needs to find the
+  // secret.
   yield* sql`
     update webhook_endpoints set secret_key =
       (select fingerprint from secret_fingerprints where name = 'AUTH_SECRET' and role = 'current')
     where id = ${id}`
 })
 
-/** An account whose webhooks lead to `port`, and which makes events until `deliveries` are due. */
+/** Creates an account with webhooks to `port`, and adds events until `deliveries` are due. */
 const fillQueue = Effect.fnUntraced(function* (store: Store.Store, address: string, port: string, deliveries: number) {
   const { id } = yield* store.accounts.create({ email: `${randomUUID()}@attacker.test`, plan: "trial" })
   for (let n = 0; n < maxWebhooks; n++) yield* addWebhook(store, id, `http://${address}:${port}/${n}`)
@@ -163,7 +163,10 @@ const attacks: ReadonlyArray<Attack> = [
   requestFlood("bodies of 1 MB of invalid values", "bodies")
 ]
 
-/** Events of an honest account, one a second, and how long each took to arrive: Infinity if it did not in time. */
+/**
+ * Adds an event of an honest account every second. Returns how long each took to arrive, or Infinity if it was too
+ * late.
+ */
 const measureEvents = Effect.fnUntraced(function* (store: Store.Store, seconds: number) {
   const arrivals = new Map<string, number>()
   const receiver = yield* program("receiver", "prompt" satisfies Manner, {
@@ -189,7 +192,7 @@ const measureEvents = Effect.fnUntraced(function* (store: Store.Store, seconds: 
   })
 })
 
-/** What the honest customer felt in one phase. */
+/** What the honest customer experienced in one phase. */
 interface Phase {
   readonly answers: ReadonlyArray<Answer>
   readonly slowestEventMs: number
@@ -201,7 +204,7 @@ interface Phase {
 
 const nobody: Running = { processes: [], outcome: Effect.succeed("") }
 
-/** Searches at 100 a second and an event a second, beside what `start` starts. */
+/** Runs 100 searches and one event per second, together with what `start` starts. */
 const phase = <E>(
   scene: Scene,
   customers: ReadonlyArray<Store.Customer>,

@@ -10,15 +10,15 @@ import * as Load from "../support/Load.ts"
 import * as Stage from "../support/Stage.ts"
 import * as Store from "../support/Store.ts"
 
-/** Every so many restarts there is a freeze, and connections that fall silent. */
+/** Number of restarts between freezes and silent connections. */
 const restartsPerFreeze = 4
 const downMsMax = 3000
 const freezeMs = { short: 3000, full: 30_000 }
-/** From the database's return to the first search answered. */
+/** Maximum time from the database's return to the first answered search. */
 const recoveryMsMax = 10_000
 /**
- * From the moment that connections carry nothing any more, as when a host dies: nobody says so, and each connection of
- * the pool that is tried costs the time for an answer.
+ * Maximum recovery time after connections fall silent, as when a host dies. Nothing reports it, so each pooled
+ * connection that is tried costs a timeout.
  */
 const silenceMsMax = 110_000
 

@@ -11,32 +11,32 @@ import * as Store from "../support/Store.ts"
 
 const processes = 3
 const concurrency = 1
-/** Requests a minute of one key of that concurrency. */
+/** Requests per minute of one key with that concurrency. */
 const limit = 60 * concurrency
 const windowMs = 60_000
-/** What a search may take while Redis is in trouble: less than a freeze lasts, and much for a busy machine. */
+/** Maximum duration of a search while Redis fails. Less than a freeze, but enough for a busy machine. */
 const slowMs = 3500
 const frozenMs = { least: 4000, most: 6000 }
-/** A busy machine answers late at times. A replica that sees it after each return goes back in steps that double. */
+/** A busy machine is sometimes slow. A replica that sees this after each recovery doubles its pauses. */
 const backMs = 90_000
 
 const faults = ["killed", "frozen", "flushed", "restarted"] as const
 
-/** A stretch of time in which Redis is up, every replica uses it, and it forgets nothing. */
+/** A period in which Redis is up, every replica uses it, and it loses no data. */
 interface Calm {
   readonly from: number
   readonly to: number
-  /** Goes up whenever Redis has lost what it knew. */
+  /** Incremented whenever Redis has lost its data. */
   readonly generation: number
 }
 
-/** Whether a replica limits by itself, by its own word. */
+/** True if the replica enforces rate limits by itself, according to its log. */
 const isLocal = ({ said }: Replica): boolean => {
   const word = said.findLast((line) => /Redis (is (down|up)|has recovered)/.test(line))
   return word?.includes("Redis is down") === true
 }
 
-/** The most that were admitted in any rolling minute. */
+/** Maximum number of admitted requests in any rolling minute. */
 const busiestMinute = (admittedAt: ReadonlyArray<number>): number => {
   const times = admittedAt.toSorted((one, other) => one - other)
   let first = 0
@@ -124,7 +124,7 @@ export const redis: Scenario = {
     yield* findings.note(`while Redis was up at most ${most} of ${limit} were admitted in a minute`)
     if (most > limit) yield* findings.violation(`${most} were admitted in a minute while Redis was up`)
 
-    // Each loss of what Redis knew begins its count anew, and each replica has a count of its own beside it.
+    // Each loss of Redis's data restarts its count, and each replica may also have counted by itself.
     const overall = busiestMinute(admitted.map(({ startedAt }) => startedAt))
     const bound = limit * (processes + Math.min(generation, rounds) + 1)
     yield* findings.note(`over all faults at most ${overall} in a minute, of ${bound} possible`)

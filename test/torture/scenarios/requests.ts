@@ -22,7 +22,7 @@ import * as Wallet from "../support/Wallet.ts"
 
 const requestsOfRound = 1000
 const inFlight = 16
-/** Requests that are shown for each kind of fault, which is told by so many characters. */
+/** Requests shown per kind of fault. The kind is the first `faultCharacters` characters. */
 const maxShown = 3
 const faultCharacters = 40
 const quota = 1_000_000_000
@@ -31,7 +31,7 @@ type Env = Readonly<Record<string, string>>
 
 const program = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url))
 
-/** What the operator's tool prints for `--json`. */
+/** Runs an operator command with `--json` and parses its output. */
 const operate = Effect.fnUntraced(function* (env: Env, ...words: ReadonlyArray<string>) {
   const said: Array<string> = []
   const tool = yield* Subprocess.start(process.execPath, [program, ...words, "--json"], {
@@ -44,8 +44,8 @@ const operate = Effect.fnUntraced(function* (env: Env, ...words: ReadonlyArray<s
 })
 
 /**
- * The session of a person with a high limit. The server where they sign up is stopped: the embedded database has one user
- * at a time, and the operator's tool is the next.
+ * Creates the session of a user with a high limit. The server on which the user signs up is then stopped, because the
+ * operator's tool needs the embedded database for itself.
  */
 const makeOwner = Effect.fnUntraced(function* (
   exchange: Exchange.Exchange,
@@ -62,7 +62,7 @@ const makeOwner = Effect.fnUntraced(function* (
   return cookie
 })
 
-/** A server, an account with a high limit on it, and what a round of requests does to both. */
+/** Starts a server with a high-limit account, and returns functions that send requests and check their effects. */
 const openServer = Effect.fnUntraced(function* (storage: Env) {
   const findings = yield* Findings
   const exchange = yield* Exchange.make
@@ -117,7 +117,7 @@ const openServer = Effect.fnUntraced(function* (storage: Env) {
     return { statuses, credits }
   })
 
-  /** Ends the server, and has its books verified. */
+  /** Stops the server and verifies its books. */
   const close = Effect.gen(function* () {
     replica.signal("SIGTERM")
     yield* replica.ended

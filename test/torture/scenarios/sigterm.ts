@@ -11,8 +11,8 @@ import * as Store from "../support/Store.ts"
 const graceSeconds = 20
 
 /**
- * A request was accepted when the process says so in its access log, or when the log of searches holds it. One that
- * arrives at a connection which is being closed was not, and its caller may send it again.
+ * A request was accepted if it is in the process's access log or in the query log. A request that arrives on a
+ * connection that is being closed was not accepted, and its caller may retry it.
  */
 export const sigterm: Scenario = {
   name: "sigterm",
@@ -32,7 +32,7 @@ export const sigterm: Scenario = {
       const load = yield* Load.start({
         client,
         customers,
-        // Callers go on for a moment: a load balancer has not noticed yet.
+        // Callers continue for a moment, because a load balancer has not noticed yet.
         replicas: () => (terminated ? [] : [replica]),
         callers: 24,
         batches: 0.2,

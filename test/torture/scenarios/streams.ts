@@ -14,16 +14,19 @@ import type { Subprocess } from "../support/Subprocess.ts"
 const streamsAtOnce = 200
 const rowsOfBatch = 50
 const minute = 60_000
-/** The most that memory may grow from the end of the first third on, when all that is kept is there. */
+/** Maximum memory growth after the first third of the run, when everything that is retained exists. */
 const maxGrowth = 1.25
-/** From the engine's first answer to the first row that its client reads; on a busy machine three times a search's. */
+/**
+ * Maximum time from the engine's first response to the first row at the client. On a busy machine, three times a
+ * search's.
+ */
 const maxFirstRowMs = 20
 const engineMs = 200
 
 const residentMiB = ({ pid }: Subprocess): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024
 
-/** The moments at which an engine gave its first answer to each batch, and its address. */
+/** An engine, and the times of its first response to each batch. */
 const punctualEngine = Effect.gen(function* () {
   const answeredAt = new Map<string, number>()
   const { url } = yield* serve(({ query }, response) => {
@@ -44,7 +47,7 @@ const punctualEngine = Effect.gen(function* () {
   return { url, answeredAt }
 })
 
-/** The moment at which a text is in the response to a request, which is read to its end. */
+/** Returns the time at which a text appears in the response, which is read to its end. */
 const readAt = (options: RequestOptions, body: string | undefined, text: string): Effect.Effect<number> =>
   Effect.callback((resume) => {
     let received = ""
@@ -85,8 +88,8 @@ const answerAt = (port: number, secret: string, search: string) =>
   )
 
 /**
- * Milliseconds from the engine's first answer to the first row of batches, and to the answer of single searches, by turns
- * on one process: other work on the machine slows both.
+ * Measures milliseconds from the engine's first response to the first row of a batch, and to the response of a single
+ * search, alternating on one process so that other work on the machine slows both.
  */
 const firstRows = Effect.fnUntraced(function* (how: Replica.ReplicaOptions, secret: string, count: number) {
   const engine = yield* punctualEngine
@@ -106,7 +109,7 @@ const firstRows = Effect.fnUntraced(function* (how: Replica.ReplicaOptions, secr
 const medianOf = (values: ReadonlyArray<number>): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 
-/** Batches that a new process runs before it is measured: Node compiles what is hot only then. */
+/** Batches run by a new process before it is measured, so that Node compiles hot code. */
 const warmUp = 5
 
 export const streams: Scenario = {

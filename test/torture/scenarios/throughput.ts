@@ -11,12 +11,12 @@ import { cpuMs } from "../support/Subprocess.ts"
 const inFlight = 64
 const accounts = 1000
 const wanted = { service: 1000, ledger: 10_000 }
-/** Part of the work that is done before the clock starts: Node compiles what is hot only then. */
+/** Share of the work done before measuring, so that Node compiles hot code. */
 const warmUp = 0.2
 
 const record = (accountId: string) => logEntry({ id: `qry_${randomUUID().replaceAll("-", "")}`, accountId }, "torture")
 
-/** Runs `count` of something, a bounded number at once, and answers how many a second and the CPU each cost. */
+/** Runs an effect `count` times with limited concurrency. Returns the rate per second and the CPU time of each. */
 const measure = Effect.fnUntraced(function* <E>(
   count: number,
   concurrency: number,
@@ -69,7 +69,7 @@ export const throughput: Scenario = {
     if (hot === undefined) return
 
     for (let round = 1; round <= rounds; round++) {
-      // One query, answered from the cache after its first time: each is reserved, charged and logged all the same.
+      // A single query, cached after its first search. Every request is still reserved, charged and logged.
       let failed = 0
       const served = yield* measure(short ? 2000 : 20_000, inFlight, replica.pid, () =>
         Effect.map(client.search(replica.url, hot.secret, "torture"), ({ status }) => {

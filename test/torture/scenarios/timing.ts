@@ -14,17 +14,17 @@ import type { Scenario } from "../Scenario.ts"
 import { Findings } from "../support/Findings.ts"
 import * as Store from "../support/Store.ts"
 
-/** Tries of each kind in one round. */
+/** Attempts of each kind per round. */
 const triesPerRound = 100
-/** The first tries of each length are slow while the code is being compiled. */
+/** The first attempts per length are slow until the code is compiled. */
 const warmUp = 50
-/** Fewer than these have outliers that no bound on t is meant for. */
+/** With fewer attempts, outliers could exceed the bound on t. */
 const minTriesPerLength = 200
-/** Beyond it a difference is no chance any more, among as many comparisons as are made here. */
+/** A larger difference is not due to chance, given the number of comparisons here. */
 const maxT = 4.5
 const lengths = Array.from({ length: 128 }, (_, index) => index + 1)
 
-/** Mean, variance and count of what the machine's other work did not disturb: the slowest twentieth is left out. */
+/** Mean, variance and count without the slowest twentieth, which other work on the machine may have delayed. */
 const summary = (times: ReadonlyArray<number>) => {
   const kept = [...times].sort((a, b) => a - b).slice(0, Math.ceil(times.length * 0.95))
   const mean = kept.reduce((sum, time) => sum + time, 0) / kept.length
@@ -38,7 +38,7 @@ const difference = (one: ReadonlyArray<number>, other: ReadonlyArray<number>) =>
   return { a, b, t: (a.mean - b.mean) / Math.sqrt(a.variance / a.count + b.variance / b.count) }
 }
 
-/** Microseconds that a refusal takes. */
+/** Duration of a rejection in microseconds. */
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const startedAt = performance.now()
@@ -51,7 +51,7 @@ const randomBytes = Effect.map(
   (bytes) => Uint8Array.from(bytes)
 )
 
-/** Secrets that share all but their end with one that is somebody's, and secrets that share nothing with any. */
+/** Secrets that differ from a valid one only at the end, and secrets that share nothing with a valid one. */
 const keySecrets = Effect.fnUntraced(function* (rounds: number) {
   const findings = yield* Findings
   const store = yield* Store.open((yield* freshDatabase).url)
@@ -77,7 +77,7 @@ const keySecrets = Effect.fnUntraced(function* (rounds: number) {
       Effect.map(attempt(Uint8Array.from([...known.slice(0, 26), ...ending.slice(26)])), (time) => near.push(time)),
       Effect.map(attempt(ending), (time) => far.push(time))
     ]
-    // Neither kind is always the second, which finds everything warm.
+    // Alternates the order, because the second attempt finds caches warm.
     yield* Effect.all(n % 2 === 0 ? tries : tries.reverse(), { discard: true })
   }
   const { a, b, t } = difference(near, far)
@@ -87,7 +87,7 @@ const keySecrets = Effect.fnUntraced(function* (rounds: number) {
   if (Math.abs(t) > maxT) yield* findings.violation(`a key's secret shows in the time its refusal takes: t = ${t}`)
 })
 
-/** Wrong secrets of every length, at deployments whose own secrets are short and long. */
+/** Wrong secrets of every length, at deployments with a short and with a long secret. */
 const proxySecrets = Effect.fnUntraced(function* (rounds: number) {
   const findings = yield* Findings
   const open = (secret: string) =>
@@ -110,9 +110,9 @@ const proxySecrets = Effect.fnUntraced(function* (rounds: number) {
       far: []
     }
     const attempt = (proxy: Marketplace["Service"], sent: string) =>
-      // As a header arrives: a string of its own, of which nothing is computed yet.
+      // A fresh string, like a header: nothing about it has been computed yet.
       timed(proxy.authenticate(Redacted.make(Buffer.from(sent).toString("latin1")), "ada"))
-    // All but its last character is the long secret's, as far as that goes.
+    // Matches the long secret except for the last character.
     const near = `${"s".repeat(length - 1)}x`
     const far = "x".repeat(length)
     const measures = [

@@ -21,7 +21,7 @@ const callers = 40
 const rowsOfBatch = 5
 const callMs = 15_000
 
-/** The limit of one account, 60 a minute, is spent soon. Its calls have no time to wait. */
+/** The limit of one account, 60 per minute, is soon exhausted. Its calls have no time to wait. */
 const hurriedMs = 2_000
 
 const kinds = ["query", "query", "query", "query", "bulk", "bulk", "stream", "keyed stream", "me"] as const
@@ -33,14 +33,14 @@ interface Call {
   readonly quarry: Quarry
 }
 
-/** The end of a call: the ids of what it was answered, by query, or its error. */
+/** The result of a call: the ids of its answers by query, or its error. */
 interface End {
   readonly call: Call
   readonly ids: ReadonlyMap<string, string>
   readonly error: QuarryError | undefined
 }
 
-/** The fates of connections: most carry a few calls and break then, some are a proxy's own page, some last. */
+/** Fates of connections: most break after a few calls, some get a proxy's own page, some last. */
 const fateOf = (): FaultyNetwork.Fate => {
   const dice = Math.random()
   if (dice < 0.1)
@@ -62,7 +62,7 @@ const aCall = Effect.fnUntraced(function* (quarries: ReadonlyArray<Quarry>) {
   return { kind, key: `call-${made++}`, queries, quarry } satisfies Call
 })
 
-/** Makes a call, with its key or without, and collects what it is answered. */
+/** Makes a call, with its key if it has one, and collects the answers. */
 const make = (call: Call, quarry: Quarry = call.quarry) =>
   Effect.promise(async (): Promise<End> => {
     const { key, kind, queries } = call
@@ -99,7 +99,7 @@ const tally = (ends: ReadonlyArray<End>): string => {
   return Array.from(counts, ([name, count]) => `${name}: ${count}`).join(", ")
 }
 
-/** Makes calls, some at once, while the server behind the network ends and its heir takes its place a moment later. */
+/** Makes calls, some concurrently, while the server behind the network stops and is soon replaced. */
 const storm = Effect.fnUntraced(function* (
   network: FaultyNetwork.FaultyNetwork,
   [mortal, heir]: readonly [Replica.Replica, Replica.Replica],
@@ -117,7 +117,7 @@ const storm = Effect.fnUntraced(function* (
   return yield* Fiber.join(running)
 })
 
-/** The log entries of each query. */
+/** Log entries by query. */
 const charges = Effect.fnUntraced(function* (store: Store.Store) {
   const rows = yield* store.sql<{
     readonly query: string
@@ -129,7 +129,7 @@ const charges = Effect.fnUntraced(function* (store: Store.Store) {
   return Map.groupBy(rows, ({ query }) => query)
 })
 
-/** Checks that each search of the calls was charged once at most, and under the id that its caller has. */
+/** Checks that each search was charged at most once, and under the id that its caller received. */
 const compare = Effect.fnUntraced(function* (store: Store.Store, ends: ReadonlyArray<End>) {
   const findings = yield* Findings
   const charged = yield* charges(store)
@@ -153,7 +153,7 @@ const compare = Effect.fnUntraced(function* (store: Store.Store, ends: ReadonlyA
   return answered
 })
 
-/** Asks again for the answers of the calls that failed, by their keys and over a network without faults. */
+/** Retries failed calls with their keys, over a network without faults. */
 const recover = Effect.fnUntraced(function* (
   replica: Replica.Replica,
   apiKeyOf: (call: Call) => string,
@@ -163,7 +163,7 @@ const recover = Effect.fnUntraced(function* (
     ends,
     (end) => {
       const { call, error } = end
-      // A 502 is an answer. A stream without a key has no other way to its answer.
+      // A 502 is an answer. A stream without a key cannot be retried.
       if (error === undefined || error.error === "upstream_error" || call.kind === "stream") return Effect.succeed(end)
       return make(call, createQuarry({ baseUrl: replica.url, apiKey: apiKeyOf(call) }))
     },

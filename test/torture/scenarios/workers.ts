@@ -10,7 +10,7 @@ import * as Store from "../support/Store.ts"
 
 const count = 2
 
-/** Another worker takes the place of a killed one within so many seconds, on a machine that is busy with the rest. */
+/** Maximum time until a killed worker is replaced, on a busy machine. */
 const patience = "2 minutes"
 
 export const workers: Scenario = {
@@ -59,14 +59,14 @@ export const workers: Scenario = {
       })
     )
     if (short) yield* Audit.endLeases(store)
-    // Nobody of this deployment is left to sweep.
+    // No process of this deployment is left to sweep.
     yield* store.ledger.sweep
     if (short) yield* Audit.holdsEnd(store)
     yield* Audit.audit(store, customers, answers)
   })
 }
 
-/** The workers that take requests, as the supervisor says. */
+/** Number of workers that accept requests, according to the supervisor. */
 const serving = (adminPort: number) =>
   Effect.promise(async (): Promise<number> => {
     const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`)

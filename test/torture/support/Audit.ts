@@ -16,7 +16,7 @@ const logOf = Effect.fnUntraced(function* (store: Store, accountIds: ReadonlyArr
   return log
 })
 
-/** What is wrong with the log of one search, given what its caller was told. */
+/** Describes an error in the log of one search, given what its caller received. Undefined if there is none. */
 const faultOf = (told: string | undefined, logged: ReadonlyArray<Logged>): string | undefined => {
   if (logged.length > 1) return `logged ${logged.length} times`
   const [entry] = logged
@@ -41,9 +41,9 @@ export const tally = (answers: ReadonlyArray<Answer>): string => {
 }
 
 /**
- * Compares what every caller was told with the log and the books, once nothing runs: who was answered 200, 502 or 504
- * was charged and logged once, who was refused was not, who got no answer at most once, and nobody else is in the log
- * (I1 to I5).
+ * Compares what callers received with the log and the books, once nothing is running (I1 to I5): searches answered with
+ * 200, 502 or 504 were charged and logged once, rejected ones never, unanswered ones at most once, and nothing else is
+ * in the log.
  */
 export const audit = Effect.fnUntraced(function* (
   store: Store,
@@ -77,7 +77,7 @@ export const audit = Effect.fnUntraced(function* (
   yield* findings.note(`audit: ${answers.length} requests (${tally(answers)}), ${logged} searches charged`)
 })
 
-/** The books add up, also while searches run. */
+/** Checks that the books are consistent. Works while searches run. */
 export const verified = Effect.fnUntraced(function* (store: Store) {
   const findings = yield* Findings
   for (const it of yield* store.ledger.verify) {
@@ -85,13 +85,13 @@ export const verified = Effect.fnUntraced(function* (store: Store) {
   }
 })
 
-/** A crash must have given its credits back by then (R29); the lease of a live process's hold is as long. */
+/** Time in which the credits of a crashed process must return (R29), which also exceeds the lease of a live one. */
 const longestHoldMs = 120_000
 
 const holdCount = (store: Store) =>
   Effect.map(store.sql<{ readonly n: number }>`select count(*)::integer as n from holds`, ([row]) => row?.n ?? 0)
 
-/** Waits until every hold has ended, as each must within two minutes of the last request. */
+/** Waits until every hold has ended, which must happen within two minutes of the last request. */
 export const holdsEnd = Effect.fnUntraced(function* (store: Store) {
   const findings = yield* Findings
   const left = yield* holdCount(store)
@@ -106,21 +106,21 @@ export const holdsEnd = Effect.fnUntraced(function* (store: Store) {
   } else yield* findings.note(`${left} holds were left; all had ended ${seconds} s later`)
 })
 
-/** Lets the leases of all holds end now: stands in for the wait where a run must be short. */
+/** Ends the leases of all holds now, where a run must not wait for them. */
 export const endLeases = (store: Store) => store.sql`update holds set expires_at = clock_timestamp()`
 
-/** From the end of a lease to the sweep, where the database answers. */
+/** Maximum time from the end of a lease to the sweep while the database is up. */
 const sweepSeconds = 15
 
-/** The same from the database's return: a sweep that began before it gives up first, on a connection that carries nothing. */
+/** The same after the database's return. An earlier sweep first has to time out on its dead connection. */
 const sweepAfterReturnSeconds = 40
 
-/** Since when the replicas reach their database; undefined while they do not, when nobody could give credits back. */
+/** Time since which the replicas have reached their database. Undefined while they cannot, and so cannot sweep. */
 export type Reached = () => Date | undefined
 
 /**
- * Watches a live system: the books add up at every moment, and no hold is older than two minutes. It looks away while
- * the database is.
+ * Monitors a live system: the books are always consistent, and no hold is older than two minutes. Pauses while the
+ * database is down.
  */
 export const watch = (store: Store, reached: Reached = () => new Date(0)) =>
   Effect.gen(function* () {

@@ -2,23 +2,23 @@ import * as http from "node:http"
 import * as https from "node:https"
 import { Effect } from "effect"
 
-/** One search that was asked for, alone or in a batch, by its query, which is unique in a run. */
+/** A requested search, alone or in a batch, identified by its unique query. */
 export interface Asked {
   readonly query: string
-  /** What the caller was told of it; undefined when no whole answer came. */
+  /** The result that the caller received. Undefined if there was no complete response. */
   readonly outcome: "ok" | "upstream_error" | "upstream_timeout" | "refused" | undefined
 }
 
 export interface Answer {
-  /** The status of a whole answer; undefined when the connection ended before. */
+  /** Status of a complete response. Undefined if the connection ended before. */
   readonly status: number | undefined
-  /** What broke the connection, or the code of an error. */
+  /** The connection error, or the code of an error response. */
   readonly error: string | undefined
-  /** What the answer said it cost. */
+  /** The cost stated in the response. */
   readonly creditsUsed: number | undefined
   readonly asked: ReadonlyArray<Asked>
   readonly elapsedMs: number
-  /** On the monotonic clock of this process, in milliseconds. */
+  /** Milliseconds on this process's monotonic clock. */
   readonly startedAt: number
   readonly endedAt: number
 }
@@ -36,17 +36,17 @@ interface Row {
 
 interface Body {
   readonly error?: string
-  /** A streamed batch that was cut has not all of its rows. */
+  /** A truncated streamed batch lacks some of its rows. */
   readonly results?: ReadonlyArray<Row | undefined>
 }
 
-/** A row of a batch that was told not to have been started was not dispatched. */
+/** A row reported as not started was not dispatched. */
 const rowOutcome = (row: Row | undefined) =>
   row === undefined || /before this row started/.test(row.message ?? "")
     ? "refused"
     : outcomeOf(row.error ?? row.status)
 
-/** The error of an answer that began and did not end. */
+/** The error of a truncated response. */
 export const cutOff = "the answer was cut off"
 
 const messageOf = (error: unknown): string => {
@@ -59,7 +59,7 @@ const since = (startedAt: number) => {
   return { startedAt, endedAt, elapsedMs: endedAt - startedAt }
 }
 
-/** A proxy's own error is HTML: nothing in it is read. */
+/** Parses a body. A proxy's own error is HTML, and is ignored. */
 const parse = (text: string): Body => {
   try {
     return JSON.parse(text)
@@ -75,7 +75,7 @@ type Line =
 
 const linesType = "application/x-ndjson"
 
-/** The rows of a streamed batch. One that was cut has no summary, and perhaps a part of a line at its end. */
+/** Parses the rows of a streamed batch. A truncated one has no summary, and may end with a partial line. */
 const parseLines = (text: string) => {
   const results: Array<Row | undefined> = []
   let creditsUsed: number | undefined
@@ -89,13 +89,13 @@ const parseLines = (text: string) => {
 }
 
 interface Received {
-  /** Undefined for a streamed batch that was cut. */
+  /** Undefined for a truncated streamed batch. */
   readonly status: number | undefined
   readonly creditsUsed: number | undefined
   readonly body: Body
 }
 
-/** A batch's body comes whole, or row by row as rows finish (R46). */
+/** A batch's body arrives as a whole, or row by row (R46). */
 export type Form = "whole" | "lines"
 
 export interface Client {
@@ -103,7 +103,7 @@ export interface Client {
   readonly batch: (url: string, secret: string, queries: ReadonlyArray<string>, form?: Form) => Effect.Effect<Answer>
 }
 
-/** A client that keeps its connections, and one request on each at a time. It trusts any certificate. */
+/** A client with persistent connections and one request at a time on each. Accepts any certificate. */
 export const make = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => {

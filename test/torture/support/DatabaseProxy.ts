@@ -1,10 +1,13 @@
 import { connect, createServer, type Socket } from "node:net"
 import { Effect, Redacted } from "effect"
 
-/** What stands between the replicas and the database, and can do to their connections what a dead host does. */
+/** A proxy between the replicas and the database that can make connections behave as if the host had died. */
 export interface Proxy {
   readonly url: Redacted.Redacted
-  /** Carries nothing more over the connections that are open, and closes none; new ones are carried. Answers how many. */
+  /**
+   * Stops forwarding on open connections without closing them. New ones work. Returns the number of silenced
+   * connections.
+   */
   readonly silence: Effect.Effect<number>
 }
 

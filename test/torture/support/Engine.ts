@@ -4,7 +4,7 @@ import * as Subprocess from "./Subprocess.ts"
 
 const program = fileURLToPath(new URL("fakeEngine.ts", import.meta.url))
 
-/** The address of an engine that lives as long as the scope. */
+/** Starts an engine for the lifetime of the scope, and returns its address. */
 export const start = Effect.gen(function* () {
   const port = yield* Deferred.make<string>()
   yield* Subprocess.start(process.execPath, [program], {

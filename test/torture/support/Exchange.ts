@@ -3,24 +3,24 @@ import { Effect } from "effect"
 import type { RandomRequest } from "./hostile/RandomRequests.ts"
 
 export interface Reply {
-  /** Undefined when the connection ended before there was a whole answer. */
+  /** Undefined if the connection ended before a complete response. */
   readonly status: number | undefined
-  /** What broke the connection. */
+  /** The connection error. */
   readonly error: string | undefined
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly text: string
-  /** Bytes of the body. */
+  /** Size of the body. */
   readonly bytes: number
 }
 
-/** Half of all requests share the connections of this address. */
+/** Half of all requests share the connections from this address. */
 const sharedAddress = "127.0.1.1"
 
-/** Each of the others has one of many: who shows no credential is limited by address. */
+/** The other requests come from many addresses, because anonymous requests are limited by address. */
 const addressOf = (from: number): string =>
   `127.${1 + ((from >> 1) % 200)}.${(from >> 9) % 250}.${1 + ((from >> 17) % 250)}`
 
-/** What gives the `n`th request an address of its own. */
+/** A value of `from` that gives the `n`th request a separate address. */
 export const ownAddress = (n: number): number => n * 2
 
 const broken = (error: NodeJS.ErrnoException): Reply => ({
@@ -33,7 +33,7 @@ const broken = (error: NodeJS.ErrnoException): Reply => ({
 
 export type Exchange = Effect.Success<typeof make>
 
-/** Sends requests as they are. */
+/** Sends requests unchanged. */
 export const make = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => new Agent({ keepAlive: true })),
@@ -57,7 +57,7 @@ export const make = Effect.map(
           : { agent, localAddress: sharedAddress }
       const request = send({ port, host: "127.0.0.1", method, path, ...own, headers: whole.flat() })
       request.on("error", (error: NodeJS.ErrnoException) =>
-        // A kept connection may be closed by the server just when it is used.
+        // The server may close a persistent connection just when it is reused.
         resume(request.reusedSocket && error.code === "ECONNRESET" ? "again" : broken(error))
       )
       request.on("response", (response) => {
@@ -73,7 +73,7 @@ export const make = Effect.map(
       return request
     }
 
-    /** `headers` are sent in place of the request's own. */
+    /** `headers` replace the request's own headers. */
     return (port: number, request: RandomRequest, headers: RandomRequest["headers"]): Effect.Effect<Reply> =>
       Effect.callback((resume) => {
         const attempt = (): ClientRequest =>

@@ -1,22 +1,22 @@
 import { connect, createServer, type Socket } from "node:net"
 import { Effect } from "effect"
 
-/** The end of a connection after so many bytes, counted in both directions: a reset or a close. */
+/** Ends a connection after this many bytes in both directions, with a reset or a close. */
 export interface Break {
   readonly bytes: number
   readonly isReset: boolean
 }
 
-/** The fate of one connection: carried, broken, or answered by the proxy itself. */
+/** What happens to a connection: it is forwarded, broken, or answered by the proxy itself. */
 export type Fate = "carried" | Break | { readonly answer: string }
 
 export interface FaultyNetwork {
   readonly url: string
-  /** The port to which connections go; without one they are closed at once. */
+  /** The port to forward connections to. Without one they are closed immediately. */
   target: number | undefined
 }
 
-/** A TCP proxy on the loopback, each of whose connections has the fate that `fateOf` gives it. Closed with the scope. */
+/** A TCP proxy on loopback, closed with the scope. `fateOf` decides what happens to each connection. */
 export const start = (fateOf: () => Fate) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly network: FaultyNetwork; readonly close: () => void }>((resume) => {
@@ -48,7 +48,7 @@ const track = (open: Set<Socket>, socket: Socket): Socket => {
   return socket.on("error", () => {}).on("close", () => open.delete(socket))
 }
 
-/** Carries bytes between two connections until one closes, or until the break. */
+/** Forwards bytes between two connections until one closes or breaks. */
 const carry = (near: Socket, far: Socket, fate: "carried" | Break): void => {
   let left = fate === "carried" ? Number.POSITIVE_INFINITY : fate.bytes
   const forward = (from: Socket, to: Socket) => {

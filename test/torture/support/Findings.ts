@@ -1,18 +1,18 @@
 import { Console, Context, Deferred, Effect, Layer } from "effect"
 
-/** Violations that are shown one by one; the rest is counted. */
+/** Violations that are printed. The rest are counted. */
 const maxShown = 20
 
-/** What a run finds out: it tells while it goes on, and remembers what must not be. */
+/** Reports progress, and collects violations. */
 export class Findings extends Context.Service<
   Findings,
   {
-    /** Tells what was done or measured. */
+    /** Reports what was done or measured. */
     readonly note: (text: string) => Effect.Effect<void>
-    /** A promise was broken. */
+    /** Reports a broken promise. */
     readonly violation: (text: string) => Effect.Effect<void>
     readonly violations: Effect.Effect<ReadonlyArray<string>>
-    /** Completes with the first violation. */
+    /** Completes at the first violation. */
     readonly broken: Effect.Effect<void>
   }
 >()("quarry/test/torture/Findings") {

@@ -6,19 +6,19 @@ import type { Customer } from "./Store.ts"
 export interface LoadOptions {
   readonly client: Client
   readonly customers: ReadonlyArray<Customer>
-  /** Who takes requests at the moment. */
+  /** Replicas that currently accept requests. */
   readonly replicas: () => ReadonlyArray<Replica>
-  /** Callers that each have one request on its way at a time. */
+  /** Number of callers, each with one request at a time. */
   readonly callers: number
-  /** The part of the requests that are batches. */
+  /** Share of requests that are batches. */
   readonly batches: number
   readonly rowsOfBatch?: number
 }
 
-/** A caller whose connection is refused waits that long, as clients do. */
+/** Pause of a caller after a refused connection. */
 const pauseMs = 50
 
-/** How the engine is to answer: mostly soon, now and then with a failure, rarely never. */
+/** The engine's response: usually quick, sometimes a failure, rarely none. */
 const manner = Effect.map(Random.next, (dice) => {
   if (dice < 0.05) return "fail"
   if (dice < 0.06) return "hang"
@@ -27,7 +27,7 @@ const manner = Effect.map(Random.next, (dice) => {
 
 let asked = 0
 
-/** A query that no other search of this process has. */
+/** Returns a query that is unique in this process. */
 export const uniqueQuery = Effect.map(manner, (how) => `torture ${++asked} ${how}`)
 
 const pick = <A>(items: ReadonlyArray<A>): Effect.Effect<A | undefined> =>
@@ -37,7 +37,7 @@ const pick = <A>(items: ReadonlyArray<A>): Effect.Effect<A | undefined> =>
 
 const onePause = Effect.sleep(pauseMs)
 
-/** Requests of every kind until it is stopped, which answers all that came of them. */
+/** Sends requests of every kind until stopped, which returns all responses. */
 export const start = Effect.fnUntraced(function* (options: LoadOptions) {
   const answers: Array<Answer> = []
   let stopped = false
@@ -64,7 +64,7 @@ export const start = Effect.fnUntraced(function* (options: LoadOptions) {
   )
 
   return {
-    /** What has been answered so far. */
+    /** Responses so far. */
     answers: answers as ReadonlyArray<Answer>,
     stop: Effect.suspend(() => {
       stopped = true
@@ -73,10 +73,10 @@ export const start = Effect.fnUntraced(function* (options: LoadOptions) {
   }
 })
 
-/** For a database that has come back. */
+/** Allows for a database that has just returned. */
 const patienceMs = 120_000
 
-/** Milliseconds until a search is answered 200 again, asked for all the time; undefined when it never is. */
+/** Milliseconds until a search succeeds again, polling continuously. Undefined if none does. */
 export const recovery = Effect.fnUntraced(function* (
   options: Pick<LoadOptions, "client"> & { readonly replica: Replica; readonly customer: Customer },
   answers: Array<Answer>

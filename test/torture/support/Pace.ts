@@ -2,23 +2,23 @@ import { Effect, Fiber } from "effect"
 import type { Answer, Client } from "./Client.ts"
 import type { Customer } from "./Store.ts"
 
-/** Who has no answer by then has lost it. */
+/** A search without a response after this time counts as lost. */
 const patienceMs = 30_000
 
 let asked = 0
 
 /**
- * Searches at a fixed pace, whether those before were answered or not: a server that stands still for a second is late
- * for each of them, and not for one. `elapsedMs` of an answer is counted from when its search was due.
+ * Sends searches at a fixed rate, whether or not earlier ones were answered, so that a stalled server delays all of
+ * them. `elapsedMs` counts from the time at which a search was due.
  */
 export const run = Effect.fnUntraced(function* (options: {
   readonly client: Client
-  /** Addresses that take the searches by turns. */
+  /** Addresses that receive the searches in turn. */
   readonly replicas: ReadonlyArray<{ readonly url: string }>
   readonly customers: ReadonlyArray<Customer>
   readonly perSecond: number
   readonly seconds: number
-  /** Ends the run early, where nobody knows how long it has to last. */
+  /** Ends the run early, if its duration is not known in advance. */
   readonly isOver?: () => boolean
 }) {
   const { client, customers, isOver, perSecond, replicas, seconds } = options
@@ -49,7 +49,7 @@ export const run = Effect.fnUntraced(function* (options: {
   return yield* Effect.forEach(searches, Fiber.join)
 })
 
-/** The time within which this share of the searches, from 0 to 1, was answered, in milliseconds. */
+/** Percentile of the response times in milliseconds, for a share from 0 to 1. */
 const percentile = (answers: ReadonlyArray<Answer>, share: number): number => {
   const sorted = answers.map(({ elapsedMs }) => elapsedMs).sort((one, other) => one - other)
   return Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0)

@@ -20,7 +20,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** The path as the router sees it; a request to a proxy has the origin before it. */
+/** The path as the router sees it. In a request to a proxy, the origin precedes it. */
 const routeOf = ({ path }: RandomRequest): string => path.replace(/^https?:\/\/[^/]*/, "").replace(/\?.*$/s, "")
 
 const isCharged = ({ error, status }: Row): boolean =>
@@ -35,7 +35,7 @@ const chargedByTool = ({ result }: Message): number => {
   return "batch_id" in found ? rows.filter(isCharged).length : "id" in found ? 1 : 0
 }
 
-/** What an answer says that it cost: in a header, and of tools in what they answer. */
+/** The cost stated in the response: in a header, or in the result of a tool. */
 export const creditsOf = (request: RandomRequest, { headers, text }: Reply): number => {
   const used = headers["x-credits-used"]
   if (used !== undefined || routeOf(request) !== "/mcp") return Number(used ?? 0)
@@ -46,7 +46,7 @@ export const creditsOf = (request: RandomRequest, { headers, text }: Reply): num
     .reduce((sum, it) => sum + chargedByTool(it), 0)
 }
 
-/** Whether refusals have a form of their own there: pages, OAuth's (RFC 6749 section 5.2), JSON-RPC's. */
+/** True if errors have a different format there: pages, OAuth (RFC 6749 section 5.2), JSON-RPC. */
 const hasOwnForm = (request: RandomRequest, { headers, text }: Reply): boolean => {
   const path = routeOf(request)
   if (/^\/oauth\/|\/unsubscribe$/.test(path)) return String(headers["content-type"]).startsWith("text/html")
@@ -71,28 +71,28 @@ const isEnvelope = (text: string, requestId: unknown): boolean => {
   )
 }
 
-/** A path is matched as it is written (R3): with `;`, `#`, or what needs no encoding encoded, it is another. */
+/** Paths are compared as written (R3): with `;`, `#` or unnecessary encoding it is a different path. */
 const isRespelled = (path: string): boolean => /[;#]|%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/i.test(path)
 
 export const headerBytes = ({ headers, path }: RandomRequest): number =>
   headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, path.length)
 
-/** What is wrong with an answer, whatever was asked; undefined when nothing is. */
+/** Describes what is wrong with a response to any request. Undefined if nothing is. */
 export const faultOf = (request: RandomRequest, reply: Reply): string | undefined => {
   const { headers, status, text } = reply
   if (status === undefined) {
-    // What is too large is refused, and the connection closed, before all of it was sent.
+    // Oversized requests are rejected and their connection is closed before all of it was sent.
     const isTooLarge = headerBytes(request) > largestHeadersBytes || (request.body?.length ?? 0) > 1_048_576
     return isTooLarge ? undefined : `no answer (${reply.error})`
   }
   const isSearch = /^\/(v1\/query$|compat\/)/.test(routeOf(request)) && (status === 502 || status === 504)
-  // Nothing is sold on the deployment that these requests go to.
+  // Nothing is sold on this deployment.
   const isPurchase =
     status === 503 && /^\/(v1|webhooks)\/billing\b/.test(routeOf(request)) && text.includes('"billing_unavailable"')
   if (status >= 500 && !isSearch && !isPurchase) return `${status} ${text.slice(0, 200)}`
   // The private listener is not part of the API.
   if (request.listener === "private") return undefined
-  // 400 is the parser's, which knows no routes.
+  // A 400 comes from the HTTP parser, which does not know routes.
   if (isRespelled(routeOf(request)) && status !== 404 && status !== 400)
     return `${status} at another spelling of a path`
   const requestId = headers["x-request-id"]
@@ -104,7 +104,7 @@ export const faultOf = (request: RandomRequest, reply: Reply): string | undefine
 
 const searchRoutes = /^\/(?:v1\/(?:query|bulk)$|mcp$|compat\/)/
 
-/** Counts the searches that a request ran, with the free ones of the demo and of test keys. */
+/** Counts the searches that a request ran, including free ones of the demo and of test keys. */
 export const searchesOf = (request: RandomRequest, reply: Reply): number => {
   if (!searchRoutes.test(routeOf(request))) return 0
   const rows = reply.text.match(/"status":"/g)?.length ?? 0

@@ -10,21 +10,21 @@ import * as Subprocess from "./Subprocess.ts"
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const inside = fileURLToPath(new URL("inside.ts", import.meta.url))
 
-/** What `npm start` gives Node, its heap's size above all. */
+/** Node's flags in `npm start`, above all the heap size. */
 const flags: ReadonlyArray<string> = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))
   .scripts.start.split(" ")
   .filter((word: string) => word.startsWith("--"))
 
-/** Without these nothing starts on Postgres. */
+/** Secrets that a server on Postgres requires. */
 export const secrets = { KEY_PEPPER: pepper, AUTH_SECRET: authSecret }
 
-/** On a machine that does other work too. */
+/** Long enough for a busy machine. */
 const startMs = 180_000
 
 export interface Replica extends Subprocess.Subprocess {
   readonly url: string
   readonly port: number
-  /** What it logged at `warn` and above, and whatever else it said, oldest first. */
+  /** Log lines at `warn` and above and other output, oldest first. */
   readonly said: ReadonlyArray<string>
 }
 
@@ -32,15 +32,15 @@ export interface ReplicaOptions {
   readonly database: Redacted.Redacted
   readonly engine: string
   readonly env?: Record<string, string>
-  /** The directory of another version's `src`. */
+  /** The `src` directory of another version. */
   readonly version?: string
-  /** Takes every line that it says once it listens; they are not kept in `said` then. */
+  /** Receives every line after startup, instead of `said`. */
   readonly onLine?: (line: string) => void
-  /** Loads `inside.ts` into the server and receives its reports. Password hashes are cheap then. */
+  /** Loads `inside.ts` into the server, which makes password hashes cheap, and receives its reports. */
   readonly onReport?: (report: Report) => void
 }
 
-/** A server process that listens and is killed with the scope. */
+/** A listening server process, killed with the scope. */
 export const start = Effect.fnUntraced(function* (options: ReplicaOptions) {
   const port = yield* freePort
   const said: Array<string> = []

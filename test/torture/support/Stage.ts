@@ -5,11 +5,11 @@ import * as Engine from "./Engine.ts"
 import * as Replica from "./Replica.ts"
 import * as Store from "./Store.ts"
 
-/** A database, an engine and replicas that use both. Everything ends with the scope. */
+/** A database, an engine and replicas that use them, for the lifetime of the scope. */
 export const make = Effect.fnUntraced(function* (options: {
   readonly replicas: number
   readonly database?: Redacted.Redacted
-  /** The database as the replicas reach it, where they do so by another way. */
+  /** The database's address for the replicas, if it differs. */
   readonly way?: Redacted.Redacted
   readonly env?: Record<string, string>
 }) {

@@ -9,7 +9,7 @@ import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
 import { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 
-/** The database as the torturer sees it, besides the replicas. It sweeps nothing. */
+/** Direct access to the database, without sweeping. */
 export const open = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const context = yield* Layer.build(SqlStorage.layer(Postgres.layer({ url, poolSize: 4 })))
   return {
@@ -30,7 +30,7 @@ export interface Customer {
   readonly secret: string
 }
 
-/** An account with a key. Its rate limit is far above what one process is sent in a run. */
+/** An account with a key. Its rate limit exceeds what one process is sent in a run. */
 export const customer = Effect.fnUntraced(function* (
   store: Store,
   credits: { readonly quota: number; readonly packs?: number; readonly concurrency?: number }

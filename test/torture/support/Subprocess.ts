@@ -7,7 +7,7 @@ import { Effect } from "effect"
 export interface Subprocess {
   readonly pid: number
   readonly signal: (name: NodeJS.Signals) => void
-  /** The exit code, or the signal that ended it. */
+  /** The exit code, or the signal that killed it. */
   readonly ended: Effect.Effect<number | NodeJS.Signals | null>
   readonly isRunning: () => boolean
 }
@@ -19,7 +19,7 @@ export interface SubprocessOptions {
   readonly onReport?: ((line: string) => void) | undefined
 }
 
-/** A child process whose every line of output goes to `onLine`; killed with the scope, frozen or not. */
+/** A child process that passes each line of output to `onLine`. Killed with the scope, even if frozen. */
 export const start = (command: string, args: ReadonlyArray<string>, options: SubprocessOptions = {}) =>
   Effect.acquireRelease(
     Effect.sync((): Subprocess => {
@@ -60,10 +60,10 @@ export const start = (command: string, args: ReadonlyArray<string>, options: Sub
 /** Open file descriptors of a process. */
 export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
 
-/** Clock ticks of /proc in a second, on every Linux that Node runs on. */
+/** Clock ticks per second in /proc, on every Linux that Node supports. */
 const ticksPerSecond = 100
 
-/** Milliseconds of CPU that a process has used, in user and kernel mode. */
+/** CPU time of a process in milliseconds, in user and kernel mode. */
 export const cpuMs = (pid: number): number => {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
@@ -71,7 +71,7 @@ export const cpuMs = (pid: number): number => {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
 }
 
-/** Memory of a process that is in RAM, in MiB; nothing of one that has ended. */
+/** Resident memory of a process in MiB. Undefined if it has ended. */
 export const residentMib = (pid: number): number | undefined => {
   try {
     const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]

@@ -2,14 +2,14 @@ import { Effect } from "effect"
 import * as Exchange from "./Exchange.ts"
 import { type Credential, type RandomRequest, spareHook, spareKey } from "./hostile/RandomRequests.ts"
 
-/** The headers of every kind of credential. Most of them belong to one account. */
+/** The headers of every kind of credential. Most belong to one account. */
 export type Wallet = Readonly<Record<Credential, RandomRequest["headers"]>>
 
 const demoOrigin = "https://demo.test"
 const marketplaceSecret = "a secret for tests, of 32 characters or more"
 const password = "correct horse battery staple"
 
-/** The settings of a server that accepts all of them, and delivers webhooks to the loopback. */
+/** Settings of a server that accepts all credentials and delivers webhooks to loopback addresses. */
 export const settings = {
   DEMO_ORIGIN: demoOrigin,
   MARKETPLACE_PROXY_SECRET: marketplaceSecret,
@@ -19,7 +19,10 @@ export const settings = {
 
 let calls = 0
 
-/** Makes a function for our own requests, which must succeed. Each has its own address, because sign-ups are limited by address. */
+/**
+ * Returns a function for our own requests, which must succeed. Each has a separate address, because sign-ups are
+ * limited by address.
+ */
 export const callerOf = (exchange: Exchange.Exchange, port: number) => {
   const origin = `http://localhost:${port}`
   return Effect.fnUntraced(function* (method: string, path: string, fields: object | undefined, cookie?: string) {
@@ -42,14 +45,13 @@ export type Call = ReturnType<typeof callerOf>
 
 let people = 0
 
-/** A person who has just signed up. */
+/** Signs up a new user. */
 export const newPerson = Effect.fnUntraced(function* (call: Call) {
   const email = `person${++people}@example.com`
   const { cookie } = yield* call("POST", "/api/auth/sign-up/email", { email, password, name: "A Person" })
   return { email, cookie }
 })
 
-/** The name of the keys in the wallet. */
 const walletKey = "in the wallet"
 
 export const make = Effect.fnUntraced(function* (call: Call, cookie: string) {

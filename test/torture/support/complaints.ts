@@ -1,13 +1,13 @@
 import type { Replica } from "./Replica.ts"
 
-/** What is logged of a cause in one line: the innermost message says most. */
+/** Summarizes a logged error. The innermost message says most. */
 const gist = (line: string): string => {
   const messages = [...line.matchAll(/(?:Error|SqlError)[^:\\"]*: ([^\\"]{1,120})/g)].map(([, message]) => message)
   const logged = /"message":"([^"]{1,120})/.exec(line)?.[1] ?? line.slice(0, 120)
   return messages.length === 0 ? logged : `${logged}: ${[...new Set(messages)].slice(-2).join(" <- ")}`
 }
 
-/** How often replicas complained of what, the most frequent first. */
+/** Counts the errors that replicas logged, most frequent first. */
 export const complaints = (replicas: ReadonlyArray<Replica>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   for (const line of replicas.flatMap(({ said }) => said)) {

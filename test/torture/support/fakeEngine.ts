@@ -2,9 +2,9 @@ import { createServer } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 
 /**
- * Stands in for a SearXNG, as a process of its own. The query says how it is answered: `wait80` after 80 ms, `fail`
- * with a 500, `hang` never, `large` with 1 MB, `many` as a SerpApi with more rows than a call takes arguments, `deep`
- * as an OpenSERP whose error is nested deeper than the stack. Its first line of output is its port.
+ * A fake SearXNG in a separate process. The query controls the response: `wait80` after 80 ms, `fail` a 500, `hang`
+ * none, `large` 1 MB, `many` a SerpApi response with more rows than a call takes arguments, `deep` an OpenSERP error
+ * nested deeper than the stack. Its first line of output is its port.
  */
 const row = (engine: string, query: string, n: number) => ({
   url: `https://example.test/${encodeURIComponent(query)}/${n}`,
@@ -14,7 +14,7 @@ const row = (engine: string, query: string, n: number) => ({
   engines: [engine]
 })
 
-/** A row of 100 kB: long where nothing of a search needs to be. */
+/** A row of 100 kB, in fields that a search does not need to be long. */
 const large = (row: object, query: string, n: number) => ({
   ...row,
   url: `https://example.test/${encodeURIComponent(query)}/${n}?${"u".repeat(60_000)}`,

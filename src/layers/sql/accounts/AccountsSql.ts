@@ -406,6 +406,5 @@ export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = La
   })
 )
 
-/** Returns the row, or fails with `not_found` and the requested id or address. */
 const found = <Row>(row: Row | undefined, idOrAddress: string): Effect.Effect<Row, NotFound> =>
   row === undefined ? Effect.fail(noSuchAccount(idOrAddress)) : Effect.succeed(row)

@@ -61,7 +61,6 @@ interface Deps {
   readonly submitPart: Effect.Success<ReturnType<typeof Statements.parts>>
 }
 
-/** Opens the period that contains the current time. */
 const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, terms: Statements.TermsRow) {
   const now = yield* storeTime(deps.clock)
   const { cycle_start: cycleStart, plan } = terms
@@ -281,7 +280,7 @@ const sweepWatched = (sql: SqlClient.SqlClient) =>
   sweep(sql).pipe(
     Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
     Effect.tap((swept) =>
-      swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were given back.`)
+      swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were returned.`)
     ),
     Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept; the next sweep will.", cause))
   )

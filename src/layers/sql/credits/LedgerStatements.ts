@@ -90,7 +90,6 @@ const ReserveRow = Schema.Union([
 
 const reserveRows = rowsOf(ReserveRow)
 
-/** The budget argument, only if the batch has any budgets. */
 const budgetsOf = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Reservation>) =>
   batch.some(({ budgetId }) => budgetId !== undefined)
     ? sql`, budget_ids => ${batch.map(({ budgetId }) => budgetId ?? "")}::text[]`
@@ -324,7 +323,6 @@ export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: numb
 
 const countedRow = rowOf(Schema.Struct({ quota: Schema.NullOr(Schema.BigInt), used: Schema.BigInt }))
 
-/** Reads the allowance of a period. Undefined until the first search in it. */
 export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start }: Period) =>
   countedRow(sql`select quota, used from allowances where scope = ${accountId} and period_start = ${new Date(start)}`)
 
@@ -385,6 +383,5 @@ export const adjustCredits = Effect.fnUntraced(function* (
 
 const sweepRow = rowOf(Schema.Struct({ swept: Schema.BigInt }))
 
-/** Releases the expired holds of at most `maxAccounts` accounts. Returns the number of holds. */
 export const sweepHolds = (sql: SqlClient.SqlClient, maxAccounts: number) =>
   Effect.map(sweepRow(sql`select ledger_sweep(${maxAccounts}) as swept`), (row) => Number(row?.swept ?? 0))

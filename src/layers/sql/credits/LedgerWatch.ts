@@ -75,7 +75,7 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
     }
     yield* reportLastRun(sql)
   }).pipe(
-    Effect.catchCause((cause) => Effect.logWarning("The books could not be verified; this is tried again.", cause))
+    Effect.catchCause((cause) => Effect.logWarning("The books could not be verified. This will be retried.", cause))
   )
 
 /**

@@ -22,7 +22,6 @@ const hourRow = rowOf(Schema.Struct({ hour: Schema.Date }))
 const writersLock = `locktype = 'relation' and mode = 'RowExclusiveLock' and relation = 'queries'::regclass
   and database = (select oid from pg_database where datname = current_database())`
 
-/** Reads the time up to which hours can be counted, by the database's clock. */
 const readDue = (sql: SqlClient.SqlClient) =>
   dueRow(sql`
     with due as (

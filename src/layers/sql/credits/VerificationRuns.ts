@@ -58,12 +58,10 @@ const accountsOfRange = 1_000
 const maxListed = 10_000
 /** Closed entries that a run rereads, starting with the least recently read. */
 const rereadEntries = 1_000_000
-/** Closed entries per statement. */
 const rereadTogether = 100_000
 
 export interface Findings {
   readonly accounts: number
-  /** True if every entry was read. */
   readonly isFull: boolean
   readonly problems: Readonly<Record<ProblemKind, number>>
   /** The first 10,000 at most. */
@@ -221,7 +219,6 @@ const lastRow = rowOf(
   })
 )
 
-/** The last finished run. Undefined before the first. */
 export const readLast = (sql: SqlClient.SqlClient) =>
   lastRow(sql`
     select finished_at, extract(epoch from finished_at - started_at)::float8 as seconds, accounts, quota_problems,

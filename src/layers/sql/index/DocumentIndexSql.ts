@@ -25,7 +25,6 @@ const maxCandidates = 130
 /** The same for a query with phrases or site paths, which rule out many documents. */
 const maxUncertainCandidates = 400
 
-/** Texts read together when searching for phrases. */
 const textsAtOnce = 20
 
 /**
@@ -47,7 +46,6 @@ const wholeContent = 1_000_000
 
 const Found = Schema.Struct({
   term: Schema.String,
-  /** Number of documents that contain the term. */
   documents: Schema.Finite,
   postings: Schema.Uint8Array,
   all_documents: Schema.Finite,
@@ -86,7 +84,6 @@ interface Postings {
   readonly collection: Collection
 }
 
-/** Reads the documents of each term, up to the limit for scoring. */
 const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, target: Target) =>
   Effect.map(
     foundRows(sql`
@@ -129,7 +126,6 @@ const termsLike = (sql: SqlClient.SqlClient, word: string) => {
     group by term`)
 }
 
-/** A slot with its weighted terms. */
 interface ReadSlot extends QuerySlot {
   readonly meant: ReadonlyArray<{ readonly term: string; readonly weight: number }>
 }
@@ -154,7 +150,6 @@ const respell = Effect.fnUntraced(function* (
   )
 })
 
-/** Adds the postings of the corrected words. */
 const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, known: Postings, target: Target) => {
   const added = slots.flatMap(({ meant, terms }) => meant.slice(terms.length)).map(({ term }) => term)
   const more = added.filter((term) => !known.lists.has(term))
@@ -289,7 +284,6 @@ const hasPhrases =
     return phrases.every((phrase) => text.includes(phrase)) && !excludedPhrases.some((phrase) => text.includes(phrase))
   }
 
-/** The first documents that contain the phrases. */
 const withPhrases = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   query: QueryTerms,

@@ -20,14 +20,12 @@ const analyzedGrowth = 0.2
 /** Documents processed before yielding to searches of this process. */
 const readWithoutPause = 10
 
-/** Maximum lengths of stored texts, in UTF-16 units. */
 const maxTextUnits = 20_000
 const maxContentUnits = 50_000
 
 const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 const writtenRows = rowsOf(Schema.Struct({ id: Schema.Finite, url: Schema.String }))
 
-/** Removes characters that Postgres cannot store. */
 const storable = (text: string, maxUnits = maxTextUnits): string =>
   text.slice(0, maxUnits).toWellFormed().replaceAll("\0", " ")
 
@@ -134,7 +132,6 @@ const writeSegment = (
 const unitsOf = ({ content, description, headings, title }: Row): number =>
   content.length + description.length + headings.length + title.length
 
-/** Collects rows and writes a segment whenever there are enough. `flush` writes the rest. */
 const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<void>) => {
   let rows: Array<Row> = []
   let units = 0
@@ -156,7 +153,6 @@ const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<
 /** The scheme and host of an address, as written. `others` extracts the same part in SQL. */
 const siteOf = (url: string): string => /^[^/]+\/\/[^/?#]+/.exec(url)?.[0] ?? url
 
-/** A replacing load, with the sites of the documents it has seen. */
 interface Seen {
   readonly load: string
   readonly target: Target | undefined
@@ -169,7 +165,6 @@ const see = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { load, sites
   yield* remember(sql, load, urls)
 })
 
-/** The existing documents that a replacing load has not seen. */
 const others = (sql: SqlClient.SqlClient, { load, sites, target, under }: Seen) => {
   const within =
     under === undefined

@@ -88,7 +88,6 @@ const remove = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: 
   yield* sql`delete from document_segments where id = any (${segments}::float8[]::bigint[])`
 })
 
-/** Merges consecutive segments into one. */
 const join = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: ReadonlyArray<number>) {
   const [row] = yield* idRows(sql`
     insert into document_segments (target, first_document, last_document, documents, length)
@@ -138,7 +137,6 @@ export const merge = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   }
 })
 
-/** Builds one segment from the documents with these numbers. */
 const index = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   target: Target | null,
@@ -161,7 +159,6 @@ const index = Effect.fnUntraced(function* (
   if (segments.length > 1) yield* join(sql, segments)
 })
 
-/** Rewrites segments that have lost many of their documents. */
 export const compact = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const live = yield* liveRows(sql`
     select document_segments.id::float8, count(indexed_documents.id)::integer as live

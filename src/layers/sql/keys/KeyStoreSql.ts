@@ -119,7 +119,6 @@ const issue = Effect.fnUntraced(function* (deps: Deps, { accountId, bounds, labe
   return { key: yield* readKey(deps, made.id, now), secret: Redacted.make(secret) }
 })
 
-/** Writes only the bounds that changed. */
 const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string, change: BoundsChange) {
   const { budget, expiresAt, networks, targets } = change
   const columns = [
@@ -164,7 +163,6 @@ const create = (deps: Deps) =>
 const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
   Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
 
-/** Selects a key by id, within an account if `accountId` is defined. */
 const isNamed = (sql: SqlClient.SqlClient, alias: string, id: string, accountId: string | undefined) => {
   // The id comes from a URL path and may contain characters that Postgres rejects. No key has such an id.
   if (!isCarriable(id)) return sql`false`
@@ -192,7 +190,6 @@ const revoke = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Counts the earlier secrets of a key that are still in their grace period. */
 const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey, now: Date) {
   const row = yield* countRow(sql`
     select count(*)::int as count from api_keys k

@@ -49,7 +49,6 @@ interface Entry {
   readonly principal: KeyPrincipal
   /** Unix milliseconds at which the key or its grace period ends. */
   readonly endsAt: number | undefined
-  /** Renewal rounds since the key was last used. */
   idleRounds: number
 }
 
@@ -102,7 +101,7 @@ const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
     update api_keys set last_used_at = ${new Date(now)}
     where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
   `.pipe(
-    Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be written down.", cause)),
+    Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be recorded.", cause)),
     untraced,
     Effect.forkIn(scope)
   )
@@ -168,7 +167,6 @@ const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<En
   )
 }
 
-/** Removes the entries of a key by any of its digests. */
 const removeFrom = Effect.fnUntraced(function* <E>(cache: Cache.Cache<string, Entry, E>, digest: string) {
   const keys = Array.from(yield* Cache.keys(cache)).filter((key) => key.includes(digest))
   yield* Effect.forEach(keys, (key) => Cache.invalidate(cache, key), { discard: true })

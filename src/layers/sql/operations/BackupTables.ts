@@ -17,7 +17,6 @@ const tableRows = rowsOf(
 
 const referenceRows = rowsOf(Schema.Struct({ from: Schema.String, to: Schema.String }))
 
-/** Sorts tables so that each follows the tables it references. */
 const inOrder = (
   tables: ReadonlyArray<Table>,
   references: ReadonlyArray<{ readonly from: string; readonly to: string }>
@@ -66,7 +65,6 @@ export const exactTexts = (sql: SqlClient.SqlClient) => sql`
     set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '1', true),
     set_config('bytea_output', 'hex', true)`
 
-/** Formats a row as one line: a JSON array of the columns' texts. */
 export const lineOf = (sql: SqlClient.SqlClient, { columns }: Table) => {
   const texts = columns.map(({ name }) => sql`${sql(name)}::text`)
   return sql`array_to_json(array[${sql.csv(texts)}]::text[])::text`

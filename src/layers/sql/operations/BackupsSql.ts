@@ -20,10 +20,8 @@ import * as BackupTables from "./BackupTables.ts"
 /** Rows read or written together. A single document may have 200 KB. */
 const batchRows = 500
 
-/** Maximum characters of rows written together. */
 const maxBatchCharacters = 4_000_000
 
-/** Chunks buffered for a slow reader. */
 const bufferedPieces = 2
 
 const Begin = Schema.Struct({
@@ -61,7 +59,6 @@ const sequencesOf = (sql: SqlClient.SqlClient) =>
 
 type Write = (text: string) => Effect.Effect<void>
 
-/** Writes the rows of a table as a cursor returns them. */
 const writeTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table: BackupTables.Table, write: Write) {
   const counter = BackupTables.counter()
   yield* write(`${JSON.stringify({ table: table.name, columns: table.columns.map(({ name }) => name) })}\n`)
@@ -79,7 +76,6 @@ const writeTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table:
   return contents.rows
 })
 
-/** Writes the whole store from a single snapshot. */
 const writeAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, write: Write) {
   yield* Effect.mapError(Migrations.requireSchema({ takesNewer: false }), (error) =>
     error._tag === "StorageUnavailable" ? new BackupFailed({ message: error.message }) : error
@@ -135,7 +131,6 @@ const take =
 const broken = (error: unknown): BackupFailed =>
   new BackupFailed({ message: `The backup cannot be read: ${rootCauseMessage(error)}. It is damaged or not a backup.` })
 
-/** Receives the contents of a backup, part by part. */
 interface Reader<E, R> {
   readonly begin: (line: typeof Begin.Type) => Effect.Effect<void, E, R>
   readonly rows: (table: typeof TableLine.Type, lines: ReadonlyArray<string>) => Effect.Effect<void, E, R>
@@ -167,7 +162,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     const value = yield* Effect.mapError(decodeLine(line), () => broken(new Error("a line has no meaning")))
     if ("sha256" in value) {
       isWhole = begin !== undefined && value.sha256 === digest.digest("hex")
-      return isWhole ? undefined : yield* fail("The backup is damaged: its checksum is not that of its contents.")
+      return isWhole ? undefined : yield* fail("The backup is damaged: its checksum does not match its contents.")
     }
     digest.update(`${line}\n`)
     if ("quarry_backup" in value) {
@@ -185,7 +180,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     yield* flush
     const { digest: sum, rows } = counter.contents()
     if (table?.table !== value.end || rows !== value.rows || sum !== value.digest) {
-      return yield* fail(`The backup is damaged: table ${value.end} has other rows than were written.`)
+      return yield* fail(`The backup is damaged: table ${value.end} does not have the rows that were written.`)
     }
     table = undefined
     report.tables++
@@ -193,7 +188,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     return yield* reader.tableEnd(value)
   })
   const readLine = (line: string): Effect.Effect<void, BackupFailed | E2, R2> => {
-    if (isWhole) return fail("The backup is damaged: there is more after its end.")
+    if (isWhole) return fail("The backup is damaged: there is data after its end.")
     if (!line.startsWith("[")) return readOther(line)
     digest.update(`${line}\n`)
     counter.add(line)
@@ -207,7 +202,7 @@ const read = Effect.fnUntraced(function* <E, R, E2, R2>(
     Stream.runForEach(readLine)
   )
   if (!isWhole || begin === undefined) {
-    return yield* fail("The backup ends before its end: it was cut off while it was written or copied.")
+    return yield* fail("The backup is incomplete: it was cut off while it was written or copied.")
   }
   return { takenAt: begin.taken_at, ...report } satisfies BackupReport
 })
@@ -308,7 +303,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
     const table = tables.get(name)
     const chosen = columns?.map((column) => table?.columns.find((it) => it.name === column))
     if (table === undefined || chosen?.includes(undefined) === true) {
-      return fail(`The backup is damaged: table ${name} is not one of its version.`)
+      return fail(`The backup is damaged: table ${name} does not belong to its version.`)
     }
     return Effect.succeed({ name, columns: chosen?.flatMap((it) => it ?? []) ?? table.columns })
   }
@@ -328,7 +323,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
       Effect.gen(function* () {
         const found = yield* BackupTables.contentsOf(sql, current?.name === end ? current : yield* tableOf(end))
         if (found.rows !== rows || found.digest !== digest) {
-          return yield* fail(`Table ${end} was not restored as it was: nothing was changed.`)
+          return yield* fail(`Table ${end} was not restored correctly. Nothing was changed.`)
         }
       }),
     sequences: ({ sequences }) => setSequences(sql, sequences)
@@ -338,7 +333,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
   const { discrepancies } = yield* VerificationRuns.verify(sql, { isFull: true })
   if (discrepancies.length > 0) {
     return yield* fail(
-      `The ledger of the backup does not add up: ${discrepancies.length} figures disagree. Nothing was changed.`
+      `The ledger of the backup is inconsistent (discrepancies: ${discrepancies.length}). Nothing was changed.`
     )
   }
   return report

@@ -145,7 +145,10 @@ const follow = Effect.fnUntraced(function* ({ secrets, sql, states }: Deps) {
   for (const name of secretNames) {
     const state = yield* Effect.option(stateOf(name, secrets[name], fingerprints))
     if (Option.isSome(state)) states[name] = state.value
-    else yield* Effect.logError(`${name} was rotated to a value that this process was not given. Restart it with both.`)
+    else
+      yield* Effect.logError(
+        `${name} was rotated to a value that this process does not have. Restart it with both values.`
+      )
   }
 })
 

@@ -13,9 +13,7 @@ import * as LogRetentionSql from "./LogRetentionSql.ts"
 export interface LogMaintenanceOptions {
   /** Retention configured for this server. Undefined if it has no setting. */
   readonly retention?: Duration.Duration | undefined
-  /** Interval for creating and dropping months. */
   readonly monthsInterval?: Duration.Duration | undefined
-  /** Interval for counting hours. */
   readonly hoursInterval?: Duration.Duration | undefined
 }
 
@@ -69,9 +67,9 @@ export const layer = (
       yield* Metric.update(logMonthsDropped.of(), 0)
       const months = logFailure(
         Effect.retry(Effect.andThen(makePartitions(sql), ifActing(dropMonths(sql))), retry),
-        "The query log's months could not be made or dropped; this is tried again."
+        "The query log's months could not be created or dropped. This will be retried."
       )
-      const leftovers = logFailure(eraseLeftovers(sql), "Texts that removed accounts left could not be erased.")
+      const leftovers = logFailure(eraseLeftovers(sql), "Texts of deleted accounts could not be erased.")
       const hours = logFailure(countHours(sql), "The log's hours could not be counted; usage reads the log instead.")
       yield* runRepeatedly(months, options.monthsInterval ?? defaultMonthsInterval)
       yield* ifActing(runRepeatedly(leftovers, leftoversInterval))

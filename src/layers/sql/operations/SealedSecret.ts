@@ -14,7 +14,6 @@ const keyBytes = 32
 
 export interface Sealed {
   readonly bytes: Uint8Array
-  /** Fingerprint of the AUTH_SECRET used for encryption. */
   readonly key: string
 }
 

@@ -2,8 +2,6 @@ import { promisify } from "node:util"
 import { brotliCompress, brotliCompressSync, brotliDecompress, brotliDecompressSync, constants } from "node:zlib"
 import { Effect } from "effect"
 
-/** Stored answers, compressed (R44). */
-
 /** Maximum compressed size. A batch of 50 searches with 20 results each needs about a third. */
 const maxAnswerBytes = 1_048_576
 

@@ -35,12 +35,10 @@ export const LogRow = Schema.Struct({
   options: Schema.NullOr(LoggedOptions)
 })
 
-/** A log entry as read, including its database timestamp. */
 export const LoggedRow = Schema.Struct({ ...LogRow.fields, created_at: Schema.Date })
 
 export const loggedColumns = columnsOf(LoggedRow)
 
-/** Converts a log entry to columns for JSON or a statement. */
 export const toColumns = (record: LogEntry) =>
   ({
     id: record.id,

@@ -52,7 +52,9 @@ export const layer = (options: { readonly interval?: Duration.Duration } = {}) =
         if (Math.abs(skewMs) > maxSkewMs === isSkewed) return
         isSkewed = !isSkewed
         yield* isSkewed
-          ? Effect.logWarning(`This machine's clock is ${describe(skewMs)}. Periods go by the database's; correct it.`)
+          ? Effect.logWarning(
+              `This machine's clock is ${describe(skewMs)}, which periods use. Correct this machine's clock.`
+            )
           : Effect.logInfo("This machine's clock agrees with the database's again.")
       })
       // Warms up the connection, whose opening would distort the measurement.

@@ -30,7 +30,6 @@ const write = (sql: SqlClient.SqlClient) =>
     })
   )
 
-/** Readiness checks for reading from and writing to the database. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

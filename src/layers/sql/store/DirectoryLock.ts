@@ -14,7 +14,7 @@ export const unusableDirectory = (dataDir: string, error: unknown): StorageUnava
   new StorageUnavailable({
     message:
       `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
-      "Name a directory that belongs to the user of this process, who may write in it."
+      "Set it to a writable directory that belongs to the user of this process."
   })
 
 export const isMade = (dataDir: string): boolean => {

@@ -53,7 +53,7 @@ const failure = (dataDir: string, cause: Cause.Cause<unknown>): Effect.Effect<ne
   return Effect.fail(
     new StorageUnavailable({
       message:
-        `The database in ${dataDir} could not be made: ${reason}. ` +
+        `The database in ${dataDir} could not be created: ${reason}. ` +
         "Free space there or set DATA_DIR to another directory, then start again."
     })
   )

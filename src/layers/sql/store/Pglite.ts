@@ -98,7 +98,6 @@ const message = (type: string, body: Buffer = Buffer.alloc(0)): Buffer => {
 
 const query = (text: string): Buffer => message("Q", Buffer.from(`${text}\0`))
 
-/** The responses to a startup message. */
 export const greeting = Buffer.concat([
   message("R", Buffer.from([0, 0, 0, 0])),
   message("S", Buffer.from("client_encoding\0UTF8\0")),

@@ -2,7 +2,6 @@ import { chmodSync, lstatSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 
-/** Permission bits of other users. */
 const forOthers = 0o077
 const permissions = 0o7777
 

@@ -7,7 +7,6 @@ import { type Around, aroundStatements } from "./AroundStatements.ts"
 /** The database did not answer in time. It may or may not have run the statement. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
-/** True in fibers whose statements have no time limit. */
 const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
 
 /**

@@ -14,7 +14,6 @@ import * as EventTurns from "./EventTurns.ts"
 
 type Deps = EventEndpoints.Deps
 
-/** Maximum characters kept of an error. */
 const maxErrorCharacters = 200
 
 const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))

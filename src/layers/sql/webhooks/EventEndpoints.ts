@@ -281,7 +281,6 @@ type Methods =
   | "settings"
   | "changeSettings"
 
-/** Customer operations on endpoints, deliveries and settings. */
 export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
   const { sql } = deps
   return {

@@ -7,8 +7,6 @@ import { dropPending } from "./EventDrops.ts"
 import { type Deps, findEndpoint } from "./EventEndpoints.ts"
 import { EndpointRow, endpointColumns, toEndpoint } from "./EventRows.ts"
 
-/** Operator view of the queues of an account's endpoints, and changes to them. */
-
 const pausedRow = rowOf(Schema.Struct({ webhooks_paused_at: Schema.NullOr(Schema.Date) }))
 const queueRows = rowsOf(
   Schema.Struct({

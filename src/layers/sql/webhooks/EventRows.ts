@@ -27,7 +27,6 @@ export const toEndpoint = (row: typeof EndpointRow.Type): Endpoint => ({
   disabledFor: row.disabled_for ?? undefined
 })
 
-/** Columns of an event other than those of its delivery. */
 export const eventFields = {
   event_id: Schema.String,
   account_id: Schema.String,
@@ -57,7 +56,6 @@ const deliveryFields = {
 }
 export const DeliveryRow = Schema.Struct({ ...deliveryFields, ...eventFields })
 
-/** Columns of a delivery `d` and its event `e`. */
 export const deliveryColumns = `${columnsOf({ fields: deliveryFields }, "d")}, e.id as event_id, e.account_id, e.type,
   e.data, e.created_at as event_at`
 

@@ -55,7 +55,6 @@ export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
         and d.account_id = q.account_id and coalesce(d.endpoint_id, '') = q.queue
     )`
 
-/** The next queues after a position, wrapping around. */
 const queuesFrom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place: Place) {
   const read = (after: Place, most: number) =>
     queueRows(sql`
@@ -88,7 +87,6 @@ const DueRow = Schema.Struct({
 })
 const dueRows = rowsOf(DueRow)
 
-/** The oldest due deliveries of each queue that is not paused. */
 const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndpoint: number, now: Date) =>
   dueRows(sql`
     select d.id, d.account_id, d.endpoint_id, e.failing_since is not null as is_failing,

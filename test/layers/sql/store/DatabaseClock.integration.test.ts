@@ -121,9 +121,9 @@ describeWithPostgres("a replica whose clock is wrong", () => {
         )
       )
       assert.deepStrictEqual(lines, [
-        "Warn This machine's clock is 10d ahead of the database's. Periods go by the database's; correct it.",
+        "Warn This machine's clock is 10d ahead of the database's, which periods use. Correct this machine's clock.",
         "Info This machine's clock agrees with the database's again.",
-        "Warn This machine's clock is 1m behind the database's. Periods go by the database's; correct it."
+        "Warn This machine's clock is 1m behind the database's, which periods use. Correct this machine's clock."
       ])
     }).pipe(Effect.scoped)
   )

@@ -12,7 +12,7 @@ import * as Wallet from "../Wallet.ts"
 
 const quota = 1_000_000_000
 
-/** The highest that an account may have, so that no request of ours exceeds the rate limit. */
+/** The maximum for an account, so that our requests never exceed the rate limit. */
 const concurrency = 10_000
 
 /** Settings that enable every route. */
@@ -37,7 +37,7 @@ const openAccount = Effect.fnUntraced(function* (store: Store.Store, call: Walle
   const { cookie, email } = yield* Wallet.newPerson(call)
   const account = yield* store.accounts.byEmail(email)
   yield* store.accounts.setPlan(account.id, { plan: "custom", quota, concurrency })
-  // The server caches accounts for some seconds.
+  // The server caches accounts for a few seconds.
   yield* Effect.repeat(call("GET", "/v1/me", undefined, cookie), {
     until: ({ json }) => json.plan === "custom",
     schedule: Schedule.spaced("500 millis")

@@ -26,9 +26,9 @@ const nextClientAddress = (): string => {
 }
 
 export const makeTally = () => ({
-  /** Counts of responses. "cut" stands for connections without one. */
+  /** Counts by status. "cut" counts connections without a response. */
   statuses: new Map<string, number>(),
-  /** Credits used, as the responses say. */
+  /** Credits used, according to the responses. */
   credits: 0,
   /** Counts of faults by kind. */
   faults: new Map<string, number>()
@@ -36,7 +36,6 @@ export const makeTally = () => ({
 
 export type Tally = ReturnType<typeof makeTally>
 
-/** What the requests of a round share. */
 export interface Round {
   readonly server: CostServer
   readonly tally: Tally
@@ -47,10 +46,10 @@ export interface Round {
   readonly disposable: string
 }
 
-/** Faults of one kind that are reported one by one. */
+/** Faults reported per kind. */
 const maxReported = 3
 
-/** The kind of a fault is its beginning. */
+/** A fault's kind is its prefix of this length. */
 const kindCharacters = 40
 
 const reportFault = Effect.fnUntraced(function* ({ tally }: Round, fault: string | undefined, name: string) {
@@ -65,13 +64,13 @@ const countStatus = ({ tally }: Round, status: string): void => {
   tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
 }
 
-/** Two for a request, twice: a report may arrive while the next request is sent. */
+/** Two per request, for two requests: a report may arrive while the next request is sent. */
 const maxHashes = 4
 
-/** Of each part of a hostile request, whose shape describes the rest. */
+/** Characters shown of each part of a hostile request, whose shape describes the rest. */
 const shownCharacters = 100
 
-/** `/metrics` formats every series of the process, whatever is sent. */
+/** `/metrics` formats every series of the process, whatever the request. */
 const extraMsOf = ({ listener, path }: RandomRequest): number =>
   listener === "private" && path.startsWith("/metrics") ? 100 : 0
 

@@ -11,22 +11,22 @@ import type { Costs } from "./Costs.ts"
 
 const program = fileURLToPath(new URL("hostileReceiver.ts", import.meta.url))
 
-/** For the two requests that cause a delivery, and the delivery: the budget of three requests. */
+/** Budget of a delivery and the two requests that cause it: that of three requests. */
 const requestsMs = 150
 
-/** For each second in which the receiver sends slowly: each packet costs a turn of the event loop. */
+/** Added per second in which the receiver sends slowly, because each packet costs a turn of the event loop. */
 const slowMsPerSecond = 50
 
 /**
- * From the request, unless its connection closes before. A delivery that keeps a core busy uses more than its budget in
- * this time, even where it gets a tenth of a core.
+ * Time to watch from the request, unless its connection closes before. A delivery that keeps a core busy exceeds its
+ * budget in this time even with a tenth of a core.
  */
 const watchMs = 5_000
 
-/** After the connection has closed, for the rest of the delivery. */
+/** Time after the connection has closed, for the rest of the delivery. */
 const settleMs = 300
 
-/** For one measurement of what the idle server uses. The lowest counts, because a start may still go on in the others. */
+/** Duration of one measurement of the idle server. The lowest counts, because startup may still affect the others. */
 const idleMs = 1_500
 const idleMeasurements = 3
 
@@ -69,9 +69,9 @@ export const check = Effect.fnUntraced(function* ({ call }: CostServer, costs: C
   let deliveries = 0
   let highest = { ms: 0, allowedMs: requestsMs, behavior: "none" }
 
-  /** Measures the CPU time of a delivery without that of the idle server, and its budget. */
+  /** Measures the CPU time of a delivery in excess of the idle server's, and its budget. */
   const deliver = Effect.fnUntraced(function* (behavior: string) {
-    // An account of its own, because test events are limited for each account.
+    // A separate account, because test events are limited per account.
     const { cookie } = yield* Wallet.newPerson(call)
     yield* costs.untilIdle
     const [startMs, startedAt] = [costs.cpuMs(), performance.now()]

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { routes as offeredRoutes } from "../../../../src/layers/auth/betterAuth/LibraryRoutes.ts"
 import { type JsonSchema, mutated, type Schemas, valuesOf } from "./schemaValues.ts"
 
-/** Whose credentials a request carries; two of them contradict each other. */
+/** Kinds of credentials that a request carries. Two of them contradict each other. */
 export const credentials = ["live", "test", "revoked", "garbage", "session", "demo", "marketplace"] as const
 export type Credential = (typeof credentials)[number]
 
@@ -16,16 +16,16 @@ export type ListenerName = "public" | "private"
 export interface RandomRequest {
   readonly listener: ListenerName
   readonly method: string
-  /** With its query, in characters of Latin-1. */
+  /** Includes the query string, in Latin-1 characters. */
   readonly path: string
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: Buffer | undefined
   readonly as: ReadonlyArray<Credential>
-  /** Chooses the loopback address that it comes from. */
+  /** Selects the loopback address that the request comes from. */
   readonly from: number
 }
 
-/** A block of headers above this is refused, and its connection closed (R2). */
+/** Larger headers are rejected, and the connection is closed (R2). */
 export const largestHeadersBytes = 16 * 1024
 
 interface Parameter {
@@ -61,7 +61,7 @@ export interface ListedRoute {
   readonly path: string
 }
 
-/** A route with its parameters and body. Parameters of its path are in braces. */
+/** A route with its parameters and body. Path parameters are in braces. */
 export interface Route extends ListedRoute {
   readonly parameters: ReadonlyArray<Parameter>
   readonly body: JsonSchema | undefined
@@ -71,7 +71,7 @@ export interface Route extends ListedRoute {
   readonly isDocumented: boolean
 }
 
-/** Queries with levers of the fake engine among them: failures are rare, or its breaker would stay open. */
+/** Queries, some with controls of the fake engine. Failures are rare, or its circuit breaker would stay open. */
 const texts: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 30,
@@ -99,7 +99,7 @@ const fields = (names: string): JsonSchema => ({
   required: names.split(" ").slice(0, 2)
 })
 
-/** The fields of routes that are not in the document. */
+/** Fields of routes that are not in the OpenAPI document. */
 const undocumented: Readonly<Record<string, string>> = {
   "POST /api/auth/sign-up/email": "email password name callbackURL oauth_query image rememberMe",
   "POST /api/auth/sign-in/email": "email password callbackURL oauth_query rememberMe",
@@ -140,7 +140,7 @@ const undocumented: Readonly<Record<string, string>> = {
   "GET /status": "full"
 }
 
-/** The fields of any other route. */
+/** Fields of any other route. */
 const anyFields = "id name query q url token email data page limit"
 
 /** Paths without a route. */
@@ -238,7 +238,7 @@ export const describeRoutes = (document: Document, listed: ReadonlyArray<ListedR
     describe(document, route)
   )
 
-/** Mostly `usual`, now and then one of the others. */
+/** Mostly `usual`, sometimes one of the others. */
 const mostly = <A>(usual: fc.Arbitrary<A>, ...others: ReadonlyArray<fc.Arbitrary<A>>): fc.Arbitrary<A> =>
   fc.oneof({ weight: 8 * others.length, arbitrary: usual }, ...others.map((arbitrary) => ({ weight: 1, arbitrary })))
 
@@ -415,7 +415,7 @@ const ofRoute = (route: Route, schemas: Schemas): fc.Arbitrary<RandomRequest> =>
     from: fc.nat()
   })
 
-/** The document's own routes come more often: there is more to them. */
+/** Documented routes are more frequent, because there is more to test. */
 const weightOfDocumented = 3
 
 /** Generates requests to every route: those that the document allows, and invalid variations of them. */
@@ -430,8 +430,8 @@ export const requestsTo = (routes: ReadonlyArray<Route>, { components }: Documen
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /**
- * Formats a request as a shell command. Credentials are only named, because they expired with the server. Parts with more
- * than `characters` are cut.
+ * Formats a request as a shell command. Credentials are only named, because they expired with the server. Parts with
+ * more than `characters` are cut.
  */
 export const toCurl = (
   { as, body, headers, method, path }: RandomRequest,

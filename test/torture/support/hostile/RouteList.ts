@@ -10,7 +10,7 @@ export const make = () => {
       const { method, path, router } = report.route
       routers[router] = [...(routers[router] ?? []), { method, path }]
     },
-    /** Forgets the routes before the server starts again. */
+    /** Clears the routes before the server starts again. */
     clear: (): void => void routers.splice(0),
     listed: (): ReadonlyArray<ListedRoute> =>
       routers.flatMap((routes) => {

@@ -2,8 +2,8 @@ import { setMaxListeners } from "node:events"
 import { attacks, type Means, type Tally } from "./attacks.ts"
 
 /**
- * All attacks at once, for as long as it is told, from a process of its own: an attacker does not share its caller's
- * clock. Its last line of output is what came of each.
+ * Runs all attacks at once for a given time, in a separate process so that attackers do not share their caller's clock.
+ * Its last line of output has the outcome of each.
  */
 const {
   only,
@@ -14,7 +14,7 @@ const {
   readonly only: ReadonlyArray<number> | undefined
 } = JSON.parse(process.argv[2] ?? "")
 
-/** For what it holds open to be let go. */
+/** Time to release what the attacks hold open. */
 const leaveMs = 2000
 
 const stop = new AbortController()

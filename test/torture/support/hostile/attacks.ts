@@ -2,18 +2,18 @@ import { request as send } from "node:http"
 import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** What an attacker has, and where its attempts are counted. */
+/** The means of an attacker. */
 export interface Means {
   readonly port: number
-  /** A key of an account of its own. */
+  /** A key of the attacker's own account. */
   readonly secret: string
   readonly demoOrigin: string
-  /** Loopback addresses that it comes from; honest callers have another. */
+  /** Loopback addresses of the attacker. Honest callers have a different one. */
   readonly addresses: ReadonlyArray<string>
   readonly stop: AbortSignal
 }
 
-/** Counts of what came of an attack's attempts. */
+/** Counts of outcomes of an attack's attempts. */
 export type Tally = Record<string, number>
 
 export interface Attack {
@@ -26,7 +26,7 @@ const pick = <A>(items: ReadonlyArray<A>): A => items[Math.floor(Math.random() *
 const pause = (ms: number, stop: AbortSignal): Promise<unknown> =>
   sleep(ms, undefined, { signal: stop }).catch(() => {})
 
-/** Runs `one` again and again, `width` of them side by side with `pauseMs` after each, until it is stopped. */
+/** Repeats `one` until stopped, `width` in parallel, with `pauseMs` after each. */
 const keepUp = (width: number, pauseMs: number, stop: AbortSignal, one: () => Promise<unknown>) =>
   Promise.all(
     Array.from({ length: width }, async (_, n) => {
@@ -43,7 +43,10 @@ const head = (method: string, path: string, headers: Readonly<Record<string, str
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join("")}\r\n`
 
-/** A connection from one of the attacker's addresses; `use` holds it until it closes. Answers the status it was given. */
+/**
+ * Opens a connection from one of the attacker's addresses, which `use` keeps until it closes. Returns the response
+ * status.
+ */
 const hold = ({ addresses, port, stop }: Means, use: (socket: Socket) => void): Promise<string> =>
   new Promise((resolve) => {
     let outcome = "closed without an answer"
@@ -72,7 +75,7 @@ interface Asked {
   readonly body?: string
 }
 
-/** A request that is sent whole and read to the end. Answers its status and text. */
+/** Sends a complete request and reads the whole response. Returns its status and text. */
 const exchange = ({ addresses, port, stop }: Means, { body, headers, method = "GET", path }: Asked) =>
   new Promise<{ readonly outcome: string; readonly text: string }>((resolve) => {
     const request = send({
@@ -100,7 +103,7 @@ const exchange = ({ addresses, port, stop }: Means, { body, headers, method = "G
 const json = { "content-type": "application/json" }
 const bearer = ({ secret }: Means) => ({ authorization: `Bearer ${secret}` })
 
-/** The largest of what everybody may read: the reference, its assets, the document that it shows. */
+/** The largest public resource: the API reference, its assets, or the document that it shows. */
 const largestPublic = async (means: Means): Promise<string> => {
   const { text } = await exchange(means, { path: "/docs" })
   const assets = [...text.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, path]) => path ?? "")
@@ -125,7 +128,7 @@ const slowReaders: Attack = {
       let timer: NodeJS.Timeout | undefined
       const outcome = await hold(means, (socket) => {
         socket.write(head("GET", path, {}).repeat(4))
-        // Reads its first piece, which has the status, and then as little as keeps the connection from being idle.
+        // Reads the first chunk, which has the status, and then just enough to keep the connection from being idle.
         socket.once("data", () => {
           socket.pause()
           timer = setInterval(() => socket.read(readBytes), 1000)
@@ -137,7 +140,7 @@ const slowReaders: Attack = {
   }
 }
 
-/** Chunks of one byte in a write of 16 KiB, and as many writes as a body of 1 MiB may have. */
+/** One-byte chunks in a write of 16 KiB, and as many writes as a body of 1 MiB allows. */
 const dripOf = 2730
 const drip = Buffer.from("1\r\n \r\n".repeat(dripOf))
 const maxDrips = Math.floor(1024 ** 2 / dripOf)
@@ -192,7 +195,7 @@ const missingBodies: Attack = {
   }
 }
 
-/** Beginnings that many words have, of three letters: shorter ones are not looked up as beginnings. */
+/** Common prefixes of words, with three letters, because shorter ones are not looked up as prefixes. */
 const prefixes =
   "acc act add adv age all app are art ass aut bac bas bet blo boo bra bre bri bui cal can cap car cas cat cha che cla cli clo cod col com con coo cor cou cre cur dat dec def del dep des det dev dif dis doc dom dri dyn edi eff ele emb ena end ent err eve exa exp ext fac fea fie fil fin fir fol for fra fre fro fun gen get gra gro gui han hea hel his hos how ima imp inc ind inf ini ins int inv iss ite jav jso key lab lan lay lea lib lic lin lis loa loc log mac mai man map mar mat mea mem mes met mic min mod mon mul nam nat net new not num obj off onl ope opt ord ori out ove pac pag par pas pat per pla pol por pos pre pri pro pub que rea rec ref reg rel rem ren rep req res ret rev rol roo rou rul run saf sam sca sch scr sea sec sel sen ser ses set sha sho sim sin siz sou spa spe sta ste sto str sty sub sup swi syn sys tab tag tar tas tem ter tes tex the thi tim too top tra tre tri typ und uni upd url usa use uti val var ver vie vis web who win wor wri".split(
     " "
@@ -253,7 +256,7 @@ const largeAnswers: Attack = {
 
 const long = (length: number): string => "x".repeat(length)
 
-/** Requests of which each part is as long as it may be. */
+/** Requests with every part at its maximum length. */
 const noisyRequests = (means: Means): ReadonlyArray<Asked> => {
   const post = (path: string, body: unknown, headers = {}): Asked => ({
     method: "POST",

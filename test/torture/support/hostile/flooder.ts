@@ -2,7 +2,7 @@ import { request as send } from "node:http"
 import type { Tally } from "./attacks.ts"
 import { type FloodMeans, type FloodRequest, floods } from "./floods.ts"
 
-/** Sends one flood at its pace, as a process of its own. Its last line of output counts what came of the requests. */
+/** Sends one flood at its rate, in a separate process. Its last line of output counts the outcomes. */
 const {
   flood,
   isHarmless,
@@ -14,11 +14,11 @@ const {
   readonly seconds: number
 } = JSON.parse(process.argv[2] ?? "")
 
-/** Requests without an answer at the same time: a server that stands still gets no more. */
+/** Maximum unanswered requests: a stalled server gets no more. */
 const maxOpen = 32
-/** The demo and routes without a credential are limited by address. */
+/** Number of client addresses, because the demo and anonymous routes are limited by address. */
 const addresses = 64
-/** For answers that are on their way. */
+/** Time to wait for pending responses. */
 const leaveMs = 1000
 
 const { perSecond, requests } = floods[flood]

@@ -1,4 +1,4 @@
-/** What the attacker of `neighbors` has: no credential, and a trial account with a key and a session. */
+/** Means of the attacker in `neighbors`: anonymous requests, and a trial account with a key and a session. */
 export interface FloodMeans {
   readonly port: number
   readonly secret: string
@@ -15,17 +15,17 @@ export interface FloodRequest {
   readonly body?: string
 }
 
-/** Requests that are sent in turn, at a rate that the rate limits of the demo, of a trial account and of addresses admit. */
+/** Requests sent in turn, at a rate that the limits of the demo, of a trial account and of addresses admit. */
 export interface Flood {
   readonly perSecond: number
-  /** `isHarmless`: the same number of requests to the same routes, with nothing in them that is expensive to read. */
+  /** `isHarmless` returns as many requests to the same routes, without anything that is expensive to read. */
   readonly requests: (means: FloodMeans, isHarmless: boolean) => ReadonlyArray<FloodRequest>
 }
 
 const maxBodyBytes = 1024 ** 2
 const maxQueryBytes = 15_000
 
-/** As many copies of `text` as fit. */
+/** Repeats `text` as often as it fits. */
 const fill = (text: string, bytes: number): string => text.repeat(Math.floor(bytes / text.length))
 
 /** A body of a megabyte: `head`, then copies of `item` separated by commas, then `tail`. */
@@ -39,7 +39,7 @@ const credentials = ({ cookie, demoOrigin, port, secret }: FloodMeans) => ({
   page: { origin: `http://localhost:${port}` }
 })
 
-/** Twenty requests, of which two have the key and two the session: 60 a minute are admitted of each. */
+/** Twenty requests, two with the key and two with the session: 60 per minute are admitted for each. */
 const queryStrings: Flood = {
   perSecond: 10,
   requests: (means, isHarmless) => {
@@ -48,7 +48,7 @@ const queryStrings: Flood = {
       const end = path.includes("?") ? "&" : "?"
       return { method: "GET", path: isHarmless ? path : `${path}${end}${fill("a&", maxQueryBytes)}`, headers }
     }
-    // A value that is not UTF-8 takes the request to another reader of parameters.
+    // A value that is not valid UTF-8 uses a different parser of parameters.
     const demos = [get("/v1/query?query=css&geo=%ff", demo), get("/v1/query?query=css", demo)]
     const anonymous = [
       get("/oauth/sign-in"),
@@ -85,7 +85,7 @@ const forms: Flood = {
   }
 }
 
-/** Eight requests, of which three have the key and three the session. */
+/** Eight requests, three with the key and three with the session. */
 const bodies: Flood = {
   perSecond: 2,
   requests: (means, isHarmless) => {
@@ -117,7 +117,7 @@ const bodies: Flood = {
   }
 }
 
-/** Test events, as many as the session's rate limit admits. What they cost depends on their receivers. */
+/** As many test events as the session's rate limit admits. Their cost depends on the receivers. */
 const testEvents: Flood = {
   perSecond: 1,
   requests: (means) =>

@@ -1,11 +1,11 @@
 import { createServer } from "node:net"
 
 /**
- * Receives webhooks on every loopback address, as a process of its own. Its first line of output is its port; each line
- * after that is the body of an event that arrived. Its argument says how it answers:
+ * Receives webhooks on every loopback address, in a separate process. Its first line of output is its port. Each
+ * further line is the body of a received event. Its argument selects how it responds:
  * - `prompt`: 204.
- * - `busy`: 204, and it keeps a processor busy all the time, as `interim` does.
- * - `interim`: interim responses without end.
+ * - `busy`: 204, while keeping a processor as busy as `interim` does.
+ * - `interim`: endless interim responses.
  * - `silent`: never.
  */
 export type Manner = "prompt" | "busy" | "interim" | "silent"
@@ -13,7 +13,7 @@ export type Manner = "prompt" | "busy" | "interim" | "silent"
 const manner = process.argv[2] as Manner // Who starts it gives one of them.
 
 const interim = Buffer.from("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(2048))
-/** Bytes of interim responses on one connection. */
+/** Maximum bytes of interim responses per connection. */
 const maxInterimBytes = 256 * 1024 ** 2
 
 const server = createServer((socket) => {
@@ -30,7 +30,7 @@ const server = createServer((socket) => {
   })
 })
 
-/** Works for 9 of 10 milliseconds. */
+/** Works for 9 out of 10 milliseconds. */
 const burn = (): void => {
   const until = performance.now() + 9
   while (performance.now() < until);

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 
-/** As much of JSON Schema as our document uses. */
+/** The parts of JSON Schema that our document uses. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string
@@ -21,7 +21,7 @@ export interface JsonSchema {
 
 export type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** Lists and texts that a schema leaves longer are generated up to here. */
+/** Maximum lengths of generated lists and texts, if the schema allows more. */
 const maxItems = 8
 const maxLength = 60
 
@@ -30,7 +30,7 @@ const textOf = ({ maxLength: most = maxLength, minLength = 0, pattern }: JsonSch
     ? fc.string({ minLength, maxLength: Math.min(most, maxLength), unit: "grapheme" })
     : fc.stringMatching(new RegExp(pattern))
 
-/** Values that a schema of the document allows. `texts` stand among the strings that it leaves open. */
+/** Values that a schema allows. `texts` are used for unrestricted strings. */
 export const valuesOf = (schema: JsonSchema, schemas: Schemas, texts: fc.Arbitrary<string>): fc.Arbitrary<unknown> => {
   const values = (of: JsonSchema) => valuesOf(of, schemas, texts)
   if (schema.$ref !== undefined) return values(schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {})
@@ -57,7 +57,7 @@ export const valuesOf = (schema: JsonSchema, schemas: Schemas, texts: fc.Arbitra
   }
 }
 
-/** Values that are not what anybody expects. */
+/** Unexpected values. */
 const strange: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(
@@ -92,7 +92,7 @@ const strange: fc.Arbitrary<unknown> = fc.oneof(
   )
 )
 
-/** The same value with one of its parts replaced, left out or added. */
+/** The same value with one part replaced, removed or added. */
 export const mutated = (values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 1, arbitrary: strange },
@@ -102,7 +102,7 @@ export const mutated = (values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     }
   )
 
-/** Within a list or a record mostly one of its parts, as deep as chance goes. */
+/** Within a list or record, usually changes one of its parts, at a random depth. */
 const alter = ([value, other, chance, how]: [unknown, unknown, number, string]): unknown => {
   if (Array.isArray(value)) {
     const at = value.length === 0 ? 0 : chance % value.length
