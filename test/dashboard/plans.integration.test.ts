@@ -25,7 +25,7 @@ Billing.describeBilling(
           await Dashboard.expectAccessible(page)
           await page.getByRole("button", { name: "Subscribe to Team", exact: true }).click()
           await page.getByRole("button", { name: "Pay", exact: true }).click()
-          await page.getByText("Your plan is Team now.").first().waitFor({ timeout: 20_000 })
+          await page.getByText("Your plan is now Team.").first().waitFor({ timeout: 20_000 })
           await page.getByText("of 90,000").waitFor()
           await page.getByText("Your plan has no credit packs.").waitFor()
           // A plan that comes later in the list is an upgrade, whatever it costs.
