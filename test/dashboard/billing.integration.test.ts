@@ -26,8 +26,8 @@ Billing.describeBilling("the billing page", (it) => {
       person.expectComplaint(/404|503/)
       yield* Effect.promise(async () => {
         await person.open("/dashboard/billing", "Billing")
-        await page.getByText("Free searches, given once.").waitFor()
-        await page.getByText("Packs are for subscribers").waitFor()
+        await page.getByText("Free searches, granted once.").waitFor()
+        await page.getByText("Packs are available with a subscription").waitFor()
         await Dashboard.expectAccessible(page)
 
         // The provider's word is late: neither its delivery nor its list has the purchase yet.
