@@ -4,7 +4,7 @@ import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
 import { type Billing, quotaGain } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
-import { Refusal } from "../ui/Portal.tsx"
+import { Refusal } from "./Portal.tsx"
 
 export type Offer = Billing["plans"][number]
 export type Subscription = NonNullable<Billing["subscription"]>

@@ -3,9 +3,9 @@ import { useForm } from "../../app/useForm.ts"
 import { formatMoney, formatNumber, plural } from "../../format.ts"
 import { type Billing, remember } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
-import { Refusal } from "../ui/Portal.tsx"
 import { Stat } from "../ui/Stat.tsx"
 import { Table } from "../ui/Table.tsx"
+import { Refusal } from "./Portal.tsx"
 
 /** Pack credits: the balance, the debt, and the packs for sale. */
 

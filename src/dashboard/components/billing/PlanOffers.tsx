@@ -5,8 +5,8 @@ import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
 import { type Billing, isUpgrade, remember } from "../../purchase.ts"
 import { Badge } from "../ui/Badge.tsx"
 import { Button } from "../ui/Button.tsx"
-import { Refusal } from "../ui/Portal.tsx"
 import { ChangePlanDialog, type Offer } from "./ChangePlanDialog.tsx"
+import { Refusal } from "./Portal.tsx"
 
 /** The plans for sale, to subscribe to or change to. */
 

@@ -6,9 +6,9 @@ import { planName } from "../../planNames.ts"
 import type { Billing } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Meter } from "../ui/Meter.tsx"
-import { PortalButton, Refusal } from "../ui/Portal.tsx"
 import { Stat } from "../ui/Stat.tsx"
 import type { Subscription } from "./ChangePlanDialog.tsx"
+import { PortalButton, Refusal } from "./Portal.tsx"
 
 /** The account's plan, its used quota, and pending changes. */
 

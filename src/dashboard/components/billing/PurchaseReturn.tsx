@@ -4,7 +4,7 @@ import { formatNumber } from "../../format.ts"
 import { planName } from "../../planNames.ts"
 import { type Billing, type Errand, isBooked } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
-import { Refusal } from "../ui/Portal.tsx"
+import { Refusal } from "./Portal.tsx"
 
 export interface PurchaseReturnProps {
   readonly checkoutId: string

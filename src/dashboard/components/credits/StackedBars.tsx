@@ -1,9 +1,9 @@
 import { useId } from "preact/hooks"
 import { formatCompact, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
-import { useWidth } from "../ui/useWidth.ts"
 import { ChartTip } from "./ChartTip.tsx"
 import { usePoint } from "./usePoint.ts"
+import { useWidth } from "./useWidth.ts"
 
 export interface Series {
   readonly name: string

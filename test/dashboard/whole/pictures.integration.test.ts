@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import * as Dashboard from "./support/Dashboard.ts"
+import * as Dashboard from "../support/Dashboard.ts"
 
 /**
  * Compares pages with pictures of them, so that a broken layout fails. `npm run screenshots` makes the pictures again after
@@ -11,8 +11,8 @@ import * as Dashboard from "./support/Dashboard.ts"
  * depends on the day is fixed or hidden.
  */
 
-const folder = join(import.meta.dirname, "support/pictures")
-const fonts = join(import.meta.dirname, "support/fonts")
+const folder = join(import.meta.dirname, "../support/pictures")
+const fonts = join(import.meta.dirname, "../support/fonts")
 const isUpdate = process.env.QUARRY_UPDATE_PICTURES === "1"
 
 /** A pixel differs where a channel differs by more. Other versions of Chromium smooth the edges of letters differently. */

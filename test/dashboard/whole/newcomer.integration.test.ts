@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import * as Dashboard from "./support/Dashboard.ts"
+import * as Dashboard from "../support/Dashboard.ts"
 
 /** Counts the clicks of the person, over all documents that the page opens. */
 const countClicks = async (page: Page): Promise<() => number> => {
