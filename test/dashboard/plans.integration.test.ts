@@ -18,7 +18,7 @@ Billing.describeBilling(
           await page.getByText("Your plan: Taster").waitFor()
           await person.open("/dashboard/billing", "Billing")
           const offer = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "Team" }) })
-          for (const text of ["$59", "90,000 searches a month", "6 searches of a batch at once", "No credit packs"]) {
+          for (const text of ["$59", "90,000 searches a month", "6 concurrent searches per batch", "No credit packs"]) {
             await offer.getByText(text).first().waitFor()
           }
           await page.getByText("of 250").waitFor()
