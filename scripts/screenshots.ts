@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,7 +7,8 @@ import { type BrowserContext, chromium, type Page } from "playwright-core"
 
 /*
  * Makes the pictures of README.md from the running product: the first start of the embedded store, a sign-in with the link
- * that it prints, and searches through the API. `npm run screenshots` takes about a minute and needs Chromium.
+ * that it prints, and searches through the API. Then makes the pictures that a test compares pages with. `npm run
+ * screenshots` takes about two minutes and needs Chromium.
  */
 
 const root = join(import.meta.dirname, "..")
@@ -15,7 +16,6 @@ const folder = join(root, "docs/images")
 const port = 4790
 const origin = `http://localhost:${port}`
 const password = "correct horse battery staple"
-const email = "developer@quarry.localhost"
 
 const queries = [
   ["http caching", "alpha_search"],
@@ -69,9 +69,6 @@ const signIn = async (context: BrowserContext, link: string): Promise<void> => {
   await page.goto(link)
   await page.getByLabel("Password").fill(password)
   await page.getByRole("button", { name: "Save password" }).click()
-  await page.getByLabel("Email").fill(email)
-  await page.getByLabel("Password").fill(password)
-  await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByRole("heading", { name: "Overview" }).waitFor()
   await page.close()
 }
@@ -111,3 +108,9 @@ try {
   await once(server, "exit")
   rmSync(data, { recursive: true, force: true })
 }
+
+execFileSync("npx", ["vitest", "run", "test/dashboard/whole/pictures.integration.test.ts"], {
+  cwd: root,
+  stdio: "inherit",
+  env: { ...process.env, QUARRY_UPDATE_PICTURES: "1" }
+})

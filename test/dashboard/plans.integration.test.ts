@@ -18,14 +18,14 @@ Billing.describeBilling(
           await page.getByText("Your plan: Taster").waitFor()
           await person.open("/dashboard/billing", "Billing")
           const offer = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "Team" }) })
-          for (const text of ["$59", "90,000 searches a month", "6 searches of a batch at once", "No credit packs"]) {
+          for (const text of ["$59", "90,000 searches a month", "6 concurrent searches per batch", "No credit packs"]) {
             await offer.getByText(text).first().waitFor()
           }
           await page.getByText("of 250").waitFor()
           await Dashboard.expectAccessible(page)
           await page.getByRole("button", { name: "Subscribe to Team", exact: true }).click()
           await page.getByRole("button", { name: "Pay", exact: true }).click()
-          await page.getByText("Your plan is Team now.").first().waitFor({ timeout: 20_000 })
+          await page.getByText("Your plan is now Team.").first().waitFor({ timeout: 20_000 })
           await page.getByText("of 90,000").waitFor()
           await page.getByText("Your plan has no credit packs.").waitFor()
           // A plan that comes later in the list is an upgrade, whatever it costs.

@@ -9,7 +9,8 @@ export interface Form {
   readonly run: <A>(action: () => Promise<Result<A>>, onSuccess: (value: A) => void) => void
 }
 
-export const useForm = (): Form => {
+/** `isSignIn` is true for the form that answers the end of a session; all others leave that to it. */
+export const useForm = ({ isSignIn = false }: { readonly isSignIn?: boolean } = {}): Form => {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError>()
   return {
@@ -23,7 +24,7 @@ export const useForm = (): Form => {
         setBusy(false)
         if (result.ok) onSuccess(result.value)
         // The page asks for the password, and the person repeats the action.
-        else if (result.error.code !== "unauthorized" || !isExpired.value) setError(result.error)
+        else if (isSignIn || result.error.code !== "unauthorized" || !isExpired.value) setError(result.error)
       })
     }
   }

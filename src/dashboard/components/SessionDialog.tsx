@@ -7,7 +7,7 @@ import { Field } from "./ui/Field.tsx"
 import { Notice } from "./ui/Notice.tsx"
 
 const Form = ({ email }: { readonly email: string }) => {
-  const { busy, error, run } = useForm()
+  const { busy, error, run } = useForm({ isSignIn: true })
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
     const { password = "" } = fieldsOf(event.currentTarget)

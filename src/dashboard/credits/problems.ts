@@ -1,7 +1,7 @@
 import type { Answer } from "../api/routes.ts"
 import { failures } from "./figures.ts"
 
-/** What the account's owner should act on now. Arithmetic alone, without the browser. */
+/** Problems that the account's owner should act on now. Arithmetic alone, without the browser. */
 
 export type Problem =
   | { readonly _tag: "exhausted"; readonly resetsAt: string | null }

@@ -18,7 +18,7 @@ const Closed = ({ billing }: { readonly billing: Billing }) => (
   <p class="notice info">
     <strong>Purchases are currently unavailable.</strong>{" "}
     {billing.subscription === null
-      ? "Your plan and credits keep working."
+      ? "Your plan and credits keep working. Ask the operator of this server for more credits."
       : "Your subscription and packs keep working, and you can still open the portal."}
   </p>
 )

@@ -14,6 +14,7 @@ import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { formatDuration, formatMoment, formatNumber, formatRelative } from "../format.ts"
 import { draftOf, draftQuery } from "../search/draft.ts"
 import { playground } from "../search/searches.ts"
+import { storyOf } from "../search/story.ts"
 
 /** More rows than a batch can have. */
 const maxRows = 100
@@ -108,6 +109,20 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: K
   </dl>
 )
 
+const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
+  const { code, sentences } = storyOf(entry)
+  return (
+    <p class={code === undefined ? "story" : "story failed"}>
+      {code !== undefined && (
+        <>
+          <code>{code}</code>{" "}
+        </>
+      )}
+      {sentences.join(" ")}
+    </p>
+  )
+}
+
 const Batch = ({ current, id }: { readonly id: string; readonly current: string }) => {
   const batch = useRoute("GET /v1/query/history", { query: { batch: id, limit: maxRows } })
   return (
@@ -148,6 +163,7 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
       </Card>
       <div class="beside wide">
         <Card title="Details">
+          <Story entry={entry} />
           <Facts entry={entry} keys={lastOf(keys.state.value)?.api_keys ?? []} />
         </Card>
         <SearchCode draft={draft} />

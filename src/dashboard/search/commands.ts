@@ -1,4 +1,4 @@
-/** What the command palette offers for a text. */
+/** Commands that the palette offers for a text. */
 
 export interface Command {
   readonly text: string

@@ -4,7 +4,7 @@ import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
 import { type Billing, quotaGain } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
-import { Refusal } from "../ui/Portal.tsx"
+import { Refusal } from "./Portal.tsx"
 
 export type Offer = Billing["plans"][number]
 export type Subscription = NonNullable<Billing["subscription"]>
@@ -26,15 +26,15 @@ const Up = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to
   return (
     <div class="prose">
       <p>
-        {to.name} begins at once. Your card is charged about <strong>{formatMoney(price)}</strong> now, before tax: the
-        difference of the prices for the rest of the period.
+        {to.name} starts immediately. Your card is charged about <strong>{formatMoney(price)}</strong> now, before tax.
+        This is the price difference for the rest of the period.
       </p>
       <p>
-        About <strong>{formatNumber(searches)}</strong> searches are added to this period, which is the same share. What
-        you have used stays used.
+        About <strong>{formatNumber(searches)}</strong> searches are added to this period, in the same proportion. Your
+        usage so far still counts.
       </p>
       <p>
-        From {formatDayAndYear(subscription.current_period_end)} on it is {formatMoney(to.price)} and{" "}
+        From {formatDayAndYear(subscription.current_period_end)}, the plan costs {formatMoney(to.price)} for{" "}
         {formatNumber(to.requests)} searches a month.
       </p>
     </div>
@@ -44,21 +44,21 @@ const Up = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to
 const Down = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to" | "subscription">) => (
   <div class="prose">
     <p>
-      {to.name} begins on <strong>{formatDayAndYear(subscription.current_period_end)}</strong>, with{" "}
+      {to.name} starts on <strong>{formatDayAndYear(subscription.current_period_end)}</strong>, for{" "}
       {formatMoney(to.price)} and {formatNumber(to.requests)} searches a month. Nothing is charged now.
     </p>
-    <p>Until then you keep {from.name}, and you can call the change off.</p>
+    <p>Until then you keep {from.name}, and you can cancel the change.</p>
   </div>
 )
 
-/** Asks before a plan changes: it says what changes, and when. */
+/** Confirms a plan change and says what changes, and when. */
 export const ChangePlanDialog = ({ from, isUp, onChange, onClose, subscription, to }: ChangePlanDialogProps) => {
   const { busy, error, run } = useForm()
   const change = (): void =>
     run(
       () => call("POST /v1/billing/plan", { body: { plan: to.plan } }),
       ({ effective_at: at, pending_plan: pending }) => {
-        onChange(pending === null ? `Your plan is ${to.name} now.` : `${to.name} begins on ${formatDayAndYear(at)}.`)
+        onChange(pending === null ? `Your plan is now ${to.name}.` : `${to.name} starts on ${formatDayAndYear(at)}.`)
         onClose()
       }
     )
@@ -71,7 +71,7 @@ export const ChangePlanDialog = ({ from, isUp, onChange, onClose, subscription, 
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" busy={busy} onClick={change}>
-            {isUp ? "Upgrade now" : "Change at the period’s end"}
+            {isUp ? "Upgrade now" : "Change at the end of the period"}
           </Button>
         </div>
       </div>

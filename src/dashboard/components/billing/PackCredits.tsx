@@ -3,22 +3,22 @@ import { useForm } from "../../app/useForm.ts"
 import { formatMoney, formatNumber, plural } from "../../format.ts"
 import { type Billing, remember } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
-import { Refusal } from "../ui/Portal.tsx"
 import { Stat } from "../ui/Stat.tsx"
 import { Table } from "../ui/Table.tsx"
+import { Refusal } from "./Portal.tsx"
 
-/** Pack credits: what is left, what is owed, and the packs that the account can buy. */
+/** Pack credits: the balance, the debt, and the packs for sale. */
 
 type Pack = Billing["packs"][number]
 
 const whyNone = ({ plan, subscription }: Billing): string =>
   subscription?.status === "past_due"
-    ? "Packs can be bought again once the renewal is paid."
+    ? "You can buy packs again after the payment succeeds."
     : plan === "custom"
-      ? "The operator of this service has set no price for packs on your plan. Ask there."
+      ? "The operator of this service has not set a price for packs on your plan. Ask the operator."
       : subscription !== null
         ? "Your plan has no credit packs."
-        : "Packs are for subscribers: the plan sets their price."
+        : "Packs are available with a subscription, because the plan sets their price."
 
 const Offers = ({ billing }: { readonly billing: Billing }) => {
   const { busy, error, run } = useForm()
@@ -65,13 +65,13 @@ export const PackCredits = ({ billing }: { readonly billing: Billing }) => {
         <Stat
           name="Balance"
           value={formatNumber(balance)}
-          note="credits, which do not expire and are spent after the quota"
+          note="credits that never expire and are spent after the quota"
         />
-        {owed > 0 && <Stat name="Owed" value={formatNumber(owed)} note="of a refunded pack" />}
+        {owed > 0 && <Stat name="Owed" value={formatNumber(owed)} note="for a refunded pack" />}
       </dl>
       {owed > 0 && (
         <p class="soft">
-          {`A pack was refunded after ${plural(owed, "credit")} of it had been spent. They are taken from the next credits that you get.`}
+          {`A pack was refunded after ${plural(owed, "credit")} of it had been spent. They are deducted from the next credits you receive.`}
         </p>
       )}
       {packs.length > 0 ? <Offers billing={billing} /> : open && <p class="soft">{whyNone(billing)}</p>}

@@ -5,10 +5,10 @@ import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
 import { type Billing, isUpgrade, remember } from "../../purchase.ts"
 import { Badge } from "../ui/Badge.tsx"
 import { Button } from "../ui/Button.tsx"
-import { Refusal } from "../ui/Portal.tsx"
 import { ChangePlanDialog, type Offer } from "./ChangePlanDialog.tsx"
+import { Refusal } from "./Portal.tsx"
 
-/** The plans that are sold: to subscribe to one, or to change to another. */
+/** The plans for sale, to subscribe to or change to. */
 
 export interface PlanOffersProps {
   readonly billing: Billing
@@ -71,7 +71,7 @@ export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
             </p>
             <ul class="terms">
               <li>{formatNumber(offer.requests)} searches a month</li>
-              <li>{formatNumber(offer.concurrency)} searches of a batch at once</li>
+              <li>{formatNumber(offer.concurrency)} concurrent searches per batch</li>
               <li>
                 {offer.pack_rate > 0 ? `${formatMoney(offer.pack_rate)} for 1,000 pack credits` : "No credit packs"}
               </li>
@@ -81,8 +81,8 @@ export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
         ))}
       </ul>
       <p class="soft note">
-        Prices are before tax. An upgrade begins at once, any other change at the period’s end.
-        {subscription?.status === "past_due" && " The plan can be changed once the renewal is paid."}
+        Prices are before tax. An upgrade starts immediately; any other change starts at the end of the period.
+        {subscription?.status === "past_due" && " You can change the plan after the payment succeeds."}
       </p>
       {chosen && present && subscription && (
         <ChangePlanDialog

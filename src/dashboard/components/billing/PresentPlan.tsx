@@ -6,11 +6,11 @@ import { planName } from "../../planNames.ts"
 import type { Billing } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Meter } from "../ui/Meter.tsx"
-import { PortalButton, Refusal } from "../ui/Portal.tsx"
 import { Stat } from "../ui/Stat.tsx"
 import type { Subscription } from "./ChangePlanDialog.tsx"
+import { PortalButton, Refusal } from "./Portal.tsx"
 
-/** The account's plan, how much of its quota is used, and its pending changes. */
+/** The account's plan, its used quota, and pending changes. */
 
 type Usage = Answer<"GET /v1/usage">
 
@@ -26,7 +26,7 @@ interface NewsProps {
   readonly onChange: (text: string) => void
 }
 
-/** Calls off what is pending, by asking for the plan that the account has. */
+/** Cancels a pending change by requesting the current plan. */
 const KeepButton = ({ billing, onChange, subscription: { plan } }: NewsProps) => {
   const name = planName(billing, plan)
   const { busy, error, run } = useForm()
@@ -51,13 +51,13 @@ const PastDue = ({ billing, subscription: { grace_until: grace, past_due_since: 
   return (
     <div class="notice news" role="alert">
       <p>
-        <strong>The renewal of {name} is not paid</strong>
-        {since !== null && ` since ${formatDayAndYear(since)}`}.
+        <strong>The payment for {name} failed</strong>
+        {since !== null && ` on ${formatDayAndYear(since)}`}.
       </p>
       <p>
         {isOver
-          ? `${name} has ended because of that. Pay in the portal, and it is back with what you had used. Your packs can be spent meanwhile.`
-          : `You keep the plan until ${grace === null ? "the grace ends" : formatMoment(grace)}. Check the card in the portal: the payment is tried again by itself.`}
+          ? `${name} has ended because of this. Pay in the portal to restore the plan with your previous usage. Until then you can spend your packs.`
+          : `You keep the plan until ${grace === null ? "the grace period ends" : formatMoment(grace)}. Check your card in the portal. The payment is retried automatically.`}
       </p>
       <PortalButton text="Open the portal" />
     </div>
@@ -70,7 +70,7 @@ const Pending = (props: NewsProps) => {
     <div class="notice info news">
       <p>
         <strong>
-          {pending !== null && planName(props.billing, pending)} begins{at !== null && ` on ${formatDayAndYear(at)}`}.
+          {pending !== null && planName(props.billing, pending)} starts{at !== null && ` on ${formatDayAndYear(at)}`}.
         </strong>{" "}
         Until then you have {planName(props.billing, plan)}.
       </p>
@@ -85,7 +85,7 @@ const Canceled = (props: NewsProps) => {
     <div class="notice info news">
       <p>
         <strong>Your subscription ends on {formatDayAndYear(end)}.</strong> You have {planName(props.billing, plan)}{" "}
-        until then, and the trial’s terms afterwards. Packs stay.
+        until then, and the trial terms after that. You keep your packs.
       </p>
       <KeepButton {...props} />
     </div>
@@ -103,12 +103,12 @@ const News = (props: NewsProps) => {
   )
 }
 
-/** The plans that nobody pays for at the provider. */
+/** Plans without a subscription at the payment provider. */
 const withoutSubscription = ({ plan }: Billing): string =>
   plan === "trial"
-    ? "Free searches, given once. They do not renew."
+    ? "Free searches, granted once. They do not renew."
     : plan === "custom"
-      ? "Your plan was agreed with the operator of this service. Ask there to change it."
+      ? "You agreed on this plan with the operator of this service. Ask the operator to change it."
       : "The operator of this service gave you this plan. There is no subscription."
 
 const priceOf = ({ plan, plans, subscription }: Billing): string | undefined => {
@@ -131,14 +131,10 @@ const Figures = ({ billing, usage }: { readonly billing: Billing; readonly usage
         {subscription !== null ? (
           <Stat
             name={
-              subscription.status === "past_due"
-                ? "Period until"
-                : subscription.cancel_at_period_end
-                  ? "Ends"
-                  : "Renews"
+              subscription.status === "past_due" ? "Period ends" : subscription.cancel_at_period_end ? "Ends" : "Renews"
             }
             value={formatDayAndYear(subscription.current_period_end)}
-            note={`period since ${formatDayAndYear(subscription.current_period_start)}`}
+            note={`period started ${formatDayAndYear(subscription.current_period_start)}`}
           />
         ) : (
           reset !== null && <Stat name="Renews" value={formatDayAndYear(reset)} note={formatRelative(reset)} />
@@ -165,8 +161,8 @@ export const PresentPlan = ({ billing, onChange, usage }: PresentPlanProps) => {
       ) : (
         subscription.status === "active" && (
           <div class="portal">
-            <PortalButton text="Cards, invoices and cancellation" />
-            <p class="soft">On the pages of the payment provider.</p>
+            <PortalButton text="Cards, invoices, and cancellation" />
+            <p class="soft">Opens the payment provider’s portal.</p>
           </div>
         )
       )}

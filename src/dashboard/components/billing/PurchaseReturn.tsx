@@ -4,11 +4,11 @@ import { formatNumber } from "../../format.ts"
 import { planName } from "../../planNames.ts"
 import { type Billing, type Errand, isBooked } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
-import { Refusal } from "../ui/Portal.tsx"
+import { Refusal } from "./Portal.tsx"
 
 export interface PurchaseReturnProps {
   readonly checkoutId: string
-  /** Undefined where the person left from another tab: the page cannot know what was bought. */
+  /** Undefined if the purchase started in another tab. */
   readonly errand: Errand | undefined
   /** Called with each stage of the wait. */
   readonly onStage: (stage: Stage) => void
@@ -30,27 +30,27 @@ const maxAsks = 10
 
 const bookedText = (errand: Errand | undefined, billing: Billing): string =>
   errand?._tag === "plan"
-    ? `Your plan is ${planName(billing, errand.plan)} now.`
+    ? `Your plan is now ${planName(billing, errand.plan)}.`
     : errand?._tag === "pack"
-      ? `${formatNumber(errand.credits)} credits are in your balance.`
-      : "What you bought is booked."
+      ? `${formatNumber(errand.credits)} credits were added to your balance.`
+      : "Your purchase is complete."
 
 const texts = {
   waiting: {
     title: "Waiting for the payment to be confirmed",
-    text: "Nothing is booked yet. It can take a minute after you paid, and this page keeps asking."
+    text: "This can take a minute after you pay. This page updates automatically."
   },
   asked: {
-    title: "The payment provider was asked",
-    text: "What it has confirmed so far is booked, and shown below."
+    title: "Your account is up to date",
+    text: "Everything that the payment provider has confirmed is shown below."
   },
   late: {
     title: "The payment is not confirmed yet",
-    text: "If you paid, it is booked as soon as the payment provider confirms it, also when you leave this page. If you did not, nothing is charged."
+    text: "If you paid, your purchase arrives as soon as the payment provider confirms it, even if you leave this page. If you did not pay, nothing is charged."
   }
 } as const
 
-/** The way back from the provider's page: it says that something is paid only once the books have it. */
+/** Shown after returning from the payment provider. Reports a purchase only after it is recorded. */
 export const PurchaseReturn = ({ checkoutId, errand, onStage }: PurchaseReturnProps) => {
   const [state, setState] = useState<State>({ _tag: "waiting" })
   const enter = (next: State): void => {
@@ -84,7 +84,7 @@ export const PurchaseReturn = ({ checkoutId, errand, onStage }: PurchaseReturnPr
       </p>
     )
   }
-  const again = <Button onClick={() => setRound(round + 1)}>Ask again</Button>
+  const again = <Button onClick={() => setRound(round + 1)}>Check again</Button>
   if (state._tag === "failed") {
     return (
       <div class="stack" role="status">

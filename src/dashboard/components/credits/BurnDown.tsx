@@ -2,9 +2,9 @@ import { useId } from "preact/hooks"
 import type { Point } from "../../credits/figures.ts"
 import { formatCompact, formatDayAndYear, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
-import { useWidth } from "../ui/useWidth.ts"
 import { ChartTip } from "./ChartTip.tsx"
 import { usePoint } from "./usePoint.ts"
+import { useWidth } from "./useWidth.ts"
 
 export interface BurnDownProps {
   readonly points: ReadonlyArray<Point>

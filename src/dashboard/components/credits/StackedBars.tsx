@@ -1,9 +1,10 @@
 import { useId } from "preact/hooks"
+import { linesOf } from "../../credits/axis.ts"
 import { formatCompact, formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
-import { useWidth } from "../ui/useWidth.ts"
 import { ChartTip } from "./ChartTip.tsx"
 import { usePoint } from "./usePoint.ts"
+import { useWidth } from "./useWidth.ts"
 
 export interface Series {
   readonly name: string
@@ -36,24 +37,6 @@ const labelWidth = 64
 const maxBarWidth = 44
 
 const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
-
-const maxLines = 5
-
-/**
- * The distance between two lines of the axis: the smallest 1, 2, or 5 times a power of ten that needs at most five lines
- * up to `max`. Counts are whole, so it is at least 1.
- */
-export const stepOf = (max: number): number => {
-  const least = Math.max(1, max / maxLines)
-  const power = 10 ** Math.floor(Math.log10(least))
-  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least) ?? 10 * power
-}
-
-/** The lines of the axis. The last is the first that is not below `max`. */
-export const linesOf = (max: number): ReadonlyArray<number> => {
-  const step = stepOf(max)
-  return Array.from({ length: Math.max(1, Math.ceil(max / step)) + 1 }, (_, index) => index * step)
-}
 
 const Stack = ({
   bar,

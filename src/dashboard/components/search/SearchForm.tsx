@@ -172,7 +172,9 @@ const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =
     <FieldFrame
       label={isPages ? "Page URLs, one per line" : "Searches, one per line"}
       hint={`${count} of ${most}${fitsAddress(draft) ? "" : ". They are too long for a URL, so links to this page do not include them."}`}
-      error={issue ?? (count > most ? `A request can have at most ${most} ${what}.` : undefined)}
+      error={
+        issue ?? (count > most ? `${isPages ? "A request" : "A batch"} can have at most ${most} ${what}.` : undefined)
+      }
     >
       {({ describedBy, id }) => (
         <textarea

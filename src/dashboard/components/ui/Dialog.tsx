@@ -24,7 +24,10 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
     const release = showInDialog(id)
     return () => {
       release()
-      if (opener instanceof HTMLElement) opener.focus()
+      // Everything outside is inert until the dialog is out of the document.
+      queueMicrotask(() => {
+        if (opener instanceof HTMLElement) opener.focus()
+      })
     }
   }, [])
   return (

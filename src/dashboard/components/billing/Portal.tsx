@@ -3,7 +3,7 @@ import { type ApiError, call, explain } from "../../api/client.ts"
 import { useForm } from "../../app/useForm.ts"
 import { plural } from "../../format.ts"
 import { remember } from "../../purchase.ts"
-import { Button } from "./Button.tsx"
+import { Button } from "../ui/Button.tsx"
 
 /** Not a countdown: the user tries again with the button that failed. */
 const waitOf = ({ retryAfterSeconds: seconds }: ApiError): string =>

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import pg from "pg"
 import type { Page } from "playwright-core"
-import * as Dashboard from "./support/Dashboard.ts"
+import * as Dashboard from "../support/Dashboard.ts"
 
 /**
  * The boxes of each page, measured in the browser: with an account of 10,000 searches and long names in both directions,

@@ -1,0 +1,35 @@
+import type { LoggedSearch } from "../api/routes.ts"
+import { formatDuration, formatNumber, plural } from "../format.ts"
+
+/** The outcome of a logged request: its error code, if it failed, and sentences for people. */
+export interface Story {
+  readonly code: string | undefined
+  readonly sentences: ReadonlyArray<string>
+}
+
+const outcomeOf = (entry: LoggedSearch): string => {
+  const time = formatDuration(entry.duration_ms)
+  switch (entry.status) {
+    case "ok":
+      if (entry.cached) return "The response came from the cache, so no target was asked."
+      return entry.kind === "page"
+        ? `The page was fetched and read in ${time}: ${formatNumber(entry.bytes ?? 0)} bytes from ${entry.host ?? "its host"}.`
+        : `${entry.target} returned ${plural(entry.result_count, "result")} in ${time}.`
+    case "upstream_error":
+      return `${entry.target} failed after ${time}. Its search engine returned an error or could not be reached.`
+    case "upstream_timeout":
+      return `${entry.target} did not answer in time. The request was given up after ${time}.`
+    case "page_unreadable":
+      return `The page could not be read${entry.reason === null ? "" : ` (${entry.reason})`}. The attempt took ${time}.`
+  }
+}
+
+export const storyOf = (entry: LoggedSearch): Story => ({
+  code: entry.status === "ok" ? undefined : entry.status,
+  sentences: [
+    outcomeOf(entry),
+    entry.credits === 0
+      ? "Nothing was charged."
+      : `${plural(entry.credits, "credit")} ${entry.credits === 1 ? "was" : "were"} charged.`
+  ]
+})
