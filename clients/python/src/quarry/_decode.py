@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from functools import lru_cache
-from typing import Any, Dict, Literal, Optional, Tuple, Type, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Dict, FrozenSet, Literal, Optional, Tuple, Type, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -35,10 +35,20 @@ def wire_fields(of: Any) -> Dict[str, Any]:
     return {it.name: hints[it.name] for it in dataclasses.fields(of) if it.metadata.get("wire", True)}
 
 
+@lru_cache(maxsize=None)
+def optional_fields(of: Any) -> FrozenSet[str]:
+    """The fields that an answer may leave out. They are None then."""
+    return frozenset(it.name for it in dataclasses.fields(of) if it.metadata.get("optional", False))
+
+
 def _fields_decoded(of: Any, value: object, where: str, extra: Dict[str, object]) -> Any:
     if not isinstance(value, dict):
         raise WrongShape(f"{where} is not an object")
-    fields = {name: _decoded(hint, value.get(name, _ABSENT), name) for name, hint in wire_fields(of).items()}
+    absent = optional_fields(of) - set(value)
+    fields = {
+        name: None if name in absent else _decoded(hint, value.get(name, _ABSENT), name)
+        for name, hint in wire_fields(of).items()
+    }
     return of(**fields, **extra)
 
 
@@ -57,7 +67,7 @@ def _decoded(hint: Any, value: object, where: str) -> Any:
         return _fields_decoded(hint, value, where, {})
     # A word that is new since this version, such as a seventh target, is text too.
     expected: Type[object] = str if origin is Literal else hint
-    if not isinstance(value, expected) or isinstance(value, bool):
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
         raise WrongShape(f"{where} is missing" if value is _ABSENT else f"{where} is not {expected.__name__}")
     return value
 
