@@ -1,4 +1,4 @@
 /** Services whose request and response formats Quarry supports under `/compat/<name>` (R43). */
-export const compatShapes = ["searxng", "tavily", "openwebui", "perplexity"] as const
+export const compatShapes = ["searxng", "tavily", "openwebui", "perplexity", "firecrawl", "jina"] as const
 
 export type CompatShape = (typeof compatShapes)[number]

@@ -2,6 +2,7 @@ import type { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import type { InvalidRequest, RateLimited } from "../../domain/errors.ts"
+import type { PageFormat } from "../../domain/pages/PageRequest.ts"
 import type { RawFields } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../../domain/search/Target.ts"
@@ -21,6 +22,10 @@ export interface CompatRequest {
   readonly num?: number | undefined
   /** Ignored if the target has no safe search. */
   readonly safe?: Safe | undefined
+  /** Pages of the results whose text the response contains. */
+  readonly pages?:
+    | { readonly format: PageFormat; readonly urlsOf: (results: CompatResults) => ReadonlyArray<string> }
+    | undefined
   readonly answer: (results: CompatResults) => unknown
 }
 
@@ -30,10 +35,12 @@ export interface CompatResults {
   readonly query: string
   readonly results: ReadonlyArray<OrganicResult>
   readonly durationMs: number
+  /** The text of pages by their address. A page that could not be read is absent. */
+  readonly texts?: ReadonlyMap<string, string>
 }
 
-/** The parts of a compatible endpoint that differ between services. `serve` does the rest. */
-export interface Shape {
+/** How a service's requests are read. */
+export interface RequestForm {
   readonly name: CompatShape
   readonly fields: ReadonlyArray<string>
   readonly read: (
@@ -42,5 +49,9 @@ export interface Shape {
   ) => Effect.Effect<unknown, InvalidRequest | RateLimited>
   /** Accepts the key as `api_key` in the body if no header has one. */
   readonly takesKeyInBody: boolean
+}
+
+/** The parts of a compatible search that differ between services. `serve` does the rest. */
+export interface Shape extends RequestForm {
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>
 }

@@ -15,6 +15,12 @@ const domains = (description: string) =>
       .check(Schema.isMaxLength(maxDomains, { message: `must have at most ${maxDomains} domains` }))
   )
 
+const rawContentMessage = "must be true, false, markdown or text"
+
+const RawContent = Schema.Union([Schema.Boolean, Schema.Literals(["markdown", "text"])]).annotate({
+  message: rawContentMessage
+})
+
 /** Supported fields. Tavily's other fields are accepted and ignored. */
 export const TavilyRequest = Schema.Struct({
   query: LongQuery,
@@ -24,6 +30,11 @@ export const TavilyRequest = Schema.Struct({
     Schema.Boolean.annotate({
       message: "must be true or false",
       description: "True means strict. Ignored if the target has no safe search."
+    })
+  ),
+  include_raw_content: Schema.optionalKey(
+    RawContent.annotate({
+      description: "The text of each result's page: true or markdown, or text. Each page costs a credit more."
     })
   ),
   include_domains: domains("Return only results from these sites."),
@@ -42,7 +53,9 @@ export const TavilyAnswer = Schema.Struct({
       url: Schema.String,
       content: Schema.String,
       score: Schema.Finite.annotate({ description: "1 for the first result, 1/2 for the second, and so on" }),
-      raw_content: Schema.Null
+      raw_content: Schema.NullOr(Schema.String).annotate({
+        description: "The page's text, if requested and readable"
+      })
     })
   ),
   response_time: Schema.Finite.annotate({ description: "Seconds" }),
@@ -80,7 +93,8 @@ export class TavilyGroup extends HttpApiGroup.make("compatTavily")
         OpenApi.annotations({
           identifier: "compatTavily",
           summary: "Search as in Tavily",
-          description: "Tavily's search, with links and snippets but no answers, images or page contents."
+          description:
+            "Tavily's search, with links, snippets and, if requested, page contents, but no answers or images."
         })
       )
   )

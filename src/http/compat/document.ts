@@ -3,6 +3,10 @@ import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import { Api, documentOptions } from "../Api.ts"
 import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
 import { PerplexityGroup } from "./PerplexityGroup.ts"
+import { FirecrawlGroup } from "./pages/FirecrawlGroup.ts"
+import { JinaGroup } from "./pages/JinaGroup.ts"
+import { OpenWebUiLoadGroup } from "./pages/OpenWebUiLoadGroup.ts"
+import { TavilyExtractGroup } from "./pages/TavilyExtractGroup.ts"
 import { SearxngGroup } from "./SearxngGroup.ts"
 import { TavilyGroup } from "./TavilyGroup.ts"
 
@@ -13,7 +17,11 @@ export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.Ope
     SearxngGroup.annotate(OpenApi.Exclude, isOff("searxng")),
     TavilyGroup.annotate(OpenApi.Exclude, isOff("tavily")),
     OpenWebUiGroup.annotate(OpenApi.Exclude, isOff("openwebui")),
-    PerplexityGroup.annotate(OpenApi.Exclude, isOff("perplexity"))
+    PerplexityGroup.annotate(OpenApi.Exclude, isOff("perplexity")),
+    TavilyExtractGroup.annotate(OpenApi.Exclude, isOff("tavily")),
+    OpenWebUiLoadGroup.annotate(OpenApi.Exclude, isOff("openwebui")),
+    FirecrawlGroup.annotate(OpenApi.Exclude, isOff("firecrawl")),
+    JinaGroup.annotate(OpenApi.Exclude, isOff("jina"))
   )
   return OpenApi.fromApi(api, documentOptions)
 }

@@ -72,7 +72,9 @@ const layers = {
   tavily: HttpApiBuilder.layer(Tavily).pipe(Layer.provide(tavilyLayer)),
   openwebui: HttpApiBuilder.layer(OpenWebUi).pipe(Layer.provide(openWebUiLayer)),
   perplexity: HttpApiBuilder.layer(Perplexity).pipe(Layer.provide(perplexityLayer))
-} satisfies { readonly [S in CompatShape]: unknown }
+} satisfies { readonly [S in CompatShape]?: unknown }
+
+const hasSearch = (shape: CompatShape): shape is keyof typeof layers => Object.hasOwn(layers, shape)
 
 export const layerOf = (shapes: ReadonlyArray<CompatShape>) =>
-  Layer.mergeAll(Layer.empty, ...shapes.map((shape) => layers[shape]))
+  Layer.mergeAll(Layer.empty, ...shapes.filter(hasSearch).map((shape) => layers[shape]))

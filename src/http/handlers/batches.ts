@@ -48,7 +48,7 @@ export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: Bat
       : HttpServerResponse.uint8Array(form.encodeBody(settlement.body), { contentType: "application/json" })
   })
 
-const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): LogFields => ({
+export const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): LogFields => ({
   ...ledgerFacts(receipt, timings),
   batch_id: body.batch_id,
   rows_failed: body.failed

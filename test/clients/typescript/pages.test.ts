@@ -85,8 +85,9 @@ describe("@quarry/client: pages", () => {
   it("what cannot be a page rejects before any request", () =>
     using(options, async (test) => {
       const quarry = test.client()
-      await quarry.page(undefined as never).then(assert.fail, (error) => assert.instanceOf(error, TypeError))
-      await quarry.pages(guide as never).then(assert.fail, (error) => assert.instanceOf(error, TypeError))
+      for (const call of [quarry.page(undefined as never), quarry.pages(guide as never)]) {
+        assert.instanceOf(await call.catch((error) => error), TypeError)
+      }
     }))
 })
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import fc from "fast-check"
+import { compatShapes } from "../../../src/domain/compat/CompatShape.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import { describeApi } from "../../../src/http/Api.ts"
 import { Compat } from "../../../src/http/compat/Compat.ts"
@@ -223,9 +224,14 @@ describe("the API's description", () => {
 
   it("R43: has what is turned on, and nothing else", () => {
     assert.deepStrictEqual(describeApiWith([]), describeApi())
-    assert.deepStrictEqual(pathsOf(describeApiWith(["tavily"])), ["/compat/tavily/search"])
-    const document = describeApiWith(["searxng", "tavily", "openwebui", "perplexity"])
+    assert.deepStrictEqual(pathsOf(describeApiWith(["tavily"])), ["/compat/tavily/search", "/compat/tavily/extract"])
+    const document = describeApiWith(compatShapes)
     assert.sameMembers(pathsOf(document), [
+      "/compat/tavily/extract",
+      "/compat/openwebui/load",
+      "/compat/firecrawl/v1/scrape",
+      "/compat/firecrawl/v2/scrape",
+      "/compat/jina/{address}",
       "/compat/searxng/search",
       "/compat/tavily/search",
       "/compat/openwebui",
@@ -242,7 +248,8 @@ describe("the API's description", () => {
   it.effect("R43: the served documents have it", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
-      assert.deepStrictEqual(pathsOf((yield* api.get("/openapi.json")).json), ["/compat/tavily/search"])
+      const paths = pathsOf((yield* api.get("/openapi.json")).json)
+      assert.deepStrictEqual(paths, ["/compat/tavily/search", "/compat/tavily/extract"])
       assert.include((yield* api.get("/docs")).text, "/compat/tavily/search")
     }).pipe(Effect.provide(over(Layer.succeed(Compat, { shapes: ["tavily"], engines: {} }))))
   )
