@@ -525,7 +525,7 @@ export interface UnsupportedParameter {
   readonly request_id: string
 }
 
-/** The search provider was unreachable or returned an unusable response. Costs one credit. */
+/** The search provider was unreachable or returned an unusable response. Costs one credit on a search, and nothing on a page. */
 export interface UpstreamError {
   readonly error: "upstream_error"
   /** Human-readable, safe to show to an end user */
@@ -534,7 +534,7 @@ export interface UpstreamError {
   readonly request_id: string
 }
 
-/** The search provider did not respond within 15 seconds. Costs one credit. */
+/** The search provider did not respond in time. Costs one credit on a search, and nothing on a page. */
 export interface UpstreamTimeout {
   readonly error: "upstream_timeout"
   /** Human-readable, safe to show to an end user */
