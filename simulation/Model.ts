@@ -128,6 +128,9 @@ export const failingMs = 5 * 24 * hour
 /** I4: a search that was answered with one of these was charged once, and any other not at all. */
 export const isCharged = (status: number): boolean => status === 200 || status === 502 || status === 504
 
+/** R58, R59: a page that was read was charged once, and any other not at all. */
+export const isPageCharged = (status: number): boolean => status === 200
+
 /** The limit on requests of a minute: 60 for each unit of concurrency, and at least 120 for a session. */
 export const limitOf = (kind: "key" | "session" | "marketplace" | "demo", concurrency: number): number =>
   kind === "marketplace" ? 1_200 : kind === "demo" ? 5 : Math.max(concurrency * 60, kind === "session" ? 120 : 0)
