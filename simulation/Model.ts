@@ -127,6 +127,9 @@ export const failingMs = 5 * 24 * hour
 /** I4: searches with these statuses are charged once, all others never. */
 export const isCharged = (status: number): boolean => status === 200 || status === 502 || status === 504
 
+/** R58, R59: a page that was read is charged once, all others never. */
+export const isPageCharged = (status: number): boolean => status === 200
+
 /** Requests per minute: 60 per unit of concurrency, and at least 120 for a session. */
 export const limitOf = (kind: "key" | "session" | "marketplace" | "demo", concurrency: number): number =>
   kind === "marketplace" ? 1_200 : kind === "demo" ? 5 : Math.max(concurrency * 60, kind === "session" ? 120 : 0)

@@ -54,6 +54,7 @@ import { buildNow, idsOf, runNow, type Store, type StoreServices, storeServices 
 import type { Chance } from "./world/Chance.ts"
 import { IdleClock } from "./world/IdleClock.ts"
 import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./world/Network.ts"
+import { webOf } from "./world/Sites.ts"
 import { tableOf, type Upstream } from "./world/Upstreams.ts"
 
 /** The infrastructure and upstreams that all replicas share. */
@@ -213,7 +214,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
   return Layer.mergeAll(
     Search.layer,
     Bulk.layer,
-    PagesMemory.layer(),
+    PagesMemory.layer(webOf(chance)),
     Credentials.layer,
     AccountRemoval.layer,
     Webhooks.layer,

@@ -100,6 +100,11 @@ const reachable = ({ components: { schemas } }: Document, names: ReadonlySet<str
   return [...declarations].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
 }
 
+const answers = [
+  ...["SearchResult", "BulkRequest", "BulkResult", "BulkLine", "Account"],
+  ...["PageResult", "PagesRequest", "PagesResult", "PagesLine"]
+]
+
 /** The errors that an operation may answer, and one that a wrong address answers. */
 const errorsOf = (operations: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const seen = new Set(["NotFound"])
@@ -112,6 +117,25 @@ const errorsOf = (operations: ReadonlyArray<Operation>): ReadonlyArray<string> =
   return [...seen].sort()
 }
 
+/** Query parameters as an object's fields. Those that are `true` or `false` as text are booleans for the caller. */
+const parameterTypes = (operation: Operation, name: string, description: string): string => {
+  const parameters = operation.parameters.filter((it) => it.in === "query")
+  const isFlag = ({ enum: values }: Schema) =>
+    values?.length === 2 && values.includes("true") && values.includes("false")
+  const schema: Schema = {
+    type: "object",
+    description,
+    properties: Object.fromEntries(
+      parameters.map(({ description = "", name, schema }) => [
+        name,
+        isFlag(schema) ? { type: "boolean", description } : { ...schema, description }
+      ])
+    ),
+    required: parameters.filter(({ required }) => required === true).map(({ name }) => name)
+  }
+  return declaration(name, schema, new Set())
+}
+
 /** The text of src/api.ts. */
 export const generate = (document: Document): string => {
   const operation = (path: string, method: string): Operation => {
@@ -120,23 +144,17 @@ export const generate = (document: Document): string => {
     return found
   }
   const search = operation("/v1/query", "get")
-  const errors = errorsOf([search, operation("/v1/bulk", "post"), operation("/v1/me", "get")])
-  const parameters = search.parameters.filter((it) => it.in === "query")
-  const geos = parameters.find(({ name }) => name === "geo")?.schema.enum ?? []
-  const parametersSchema: Schema = {
-    type: "object",
-    description: "The parameters of one search",
-    properties: Object.fromEntries(
-      parameters.map(({ description = "", name, schema }) => [name, { ...schema, description }])
-    ),
-    required: parameters.filter(({ required }) => required === true).map(({ name }) => name)
-  }
+  const page = operation("/v1/page", "get")
+  const bodies = [operation("/v1/bulk", "post"), operation("/v1/pages", "post")]
+  const errors = errorsOf([search, page, ...bodies, operation("/v1/me", "get")])
+  const geos = search.parameters.find(({ name }) => name === "geo")?.schema.enum ?? []
   const geoType = unionOf(geos.map((it) => JSON.stringify(it)))
   const text = [
     "// Made from openapi.json by generate.ts: npm run openapi.\n",
     `/** Country (ISO 3166-1 alpha-2) */\nexport type Geo = ${geoType}\n`,
-    declaration("SearchParameters", parametersSchema, new Set()),
-    ...reachable(document, new Set(["SearchResult", "BulkRequest", "BulkResult", "BulkLine", "Account", ...errors])),
+    parameterTypes(search, "SearchParameters", "The parameters of one search"),
+    parameterTypes(page, "PageParameters", "The parameters of one page"),
+    ...reachable(document, new Set([...answers, ...errors])),
     `/** The errors that the API answers, by their code in \`error\` */\nexport type ApiError = ${errors.join(" | ")}\n`
   ]
   const targets = unionOf((document.components.schemas.Target?.enum ?? []).map((it) => JSON.stringify(it)))

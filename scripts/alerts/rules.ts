@@ -194,6 +194,25 @@ unless sum by (instance) (increase(db_client_operation_duration_seconds_count{db
     expr: "max(quarry_ledger_holds) > sum(http_server_active_requests) + 100"
   },
   {
+    alert: "QuarryPagesFailing",
+    for: "15m",
+    severity: "ticket",
+    // A few pages of one dead site are no finding.
+    expr: `
+sum by (outcome) (rate(quarry_page_duration_seconds_count{cached="false",outcome!~"ok|not_found|address_not_allowed"}[30m]))
+  / on () group_left sum(rate(quarry_page_duration_seconds_count{cached="false"}[30m])) > 0.5
+  and on () sum(increase(quarry_page_duration_seconds_count{cached="false"}[30m])) > 50`,
+    summary: "{{ $value | humanizePercentage }} of the pages read end as {{ $labels.outcome }}"
+  },
+  {
+    alert: "QuarryParserRestarts",
+    for: "5m",
+    severity: "ticket",
+    expr: 'sum by (reason) (increase(quarry_pages_parser_restarts_total{reason!="abandoned"}[15m])) > 20',
+    summary:
+      "Parsers of pages were replaced {{ $value | humanize }} times in a quarter of an hour ({{ $labels.reason }})"
+  },
+  {
     alert: "QuarrySettleRetries",
     for: "5m",
     severity: "ticket",

@@ -17,6 +17,7 @@ import {
   whoAmI
 } from "./Habits.ts"
 import { useBounded } from "./KeyHabits.ts"
+import { keyedPage, readPage, readPages } from "./PageHabits.ts"
 import type { Payments } from "./Payments.ts"
 import { type Kind, Person } from "./Person.ts"
 
@@ -41,7 +42,10 @@ const habits: ReadonlyArray<readonly [number, Habit]> = [
   [3, useBounded],
   [3, keyedBatch],
   [2, agentSearch],
-  [3, webhooks]
+  [3, webhooks],
+  [5, readPage],
+  [2, keyedPage],
+  [4, readPages]
 ]
 const total = habits.reduce((sum, [share]) => sum + share, 0)
 
@@ -62,7 +66,10 @@ const ofAccounts: ReadonlySet<Habit> = new Set([
   useBounded,
   keyedBatch,
   agentSearch,
-  webhooks
+  webhooks,
+  readPage,
+  keyedPage,
+  readPages
 ])
 
 /** Without a session or key, replaces habits that need one. */

@@ -53,7 +53,7 @@ export const judgeResult = ({ auditor }: Person, id: string, asked: Asked, { res
 }
 
 /** Some clients disconnect before the response. */
-const leaving = ({ chance }: Person) => (chance.isTrue(0.03) ? chance.between(1, 600) : undefined)
+export const leaving = ({ chance }: Person) => (chance.isTrue(0.03) ? chance.between(1, 600) : undefined)
 
 const judgeSearch = (me: Person, { outcome, request }: Ended, asked: Asked): void => {
   if (outcome._tag === "cut") return
@@ -94,10 +94,10 @@ interface Keyed {
   reply: Reply | undefined
 }
 
-const newKeyed = (me: Person): Keyed => ({ key: me.chance.hex(16), epoch: me.world.epoch, reply: undefined })
+export const newKeyed = (me: Person): Keyed => ({ key: me.chance.hex(16), epoch: me.world.epoch, reply: undefined })
 
 /** R44: retrying a charged request is free and returns the same answer. */
-const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply): void => {
+export const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply): void => {
   const first = keyed.reply
   const isReplay = reply.headers["idempotent-replayed"] === "true"
   if (isReplay) me.auditor.hold("R44 a replay is free", credits(reply) === 0, () => `${id} cost ${credits(reply)}`)

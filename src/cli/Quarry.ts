@@ -21,6 +21,8 @@ import type { OperatorLog } from "../services/operations/OperatorLog.ts"
 import type { Overview } from "../services/operations/Overview.ts"
 import type { Replicas } from "../services/operations/Replicas.ts"
 import type { SecretRotation } from "../services/operations/SecretRotation.ts"
+import type { PageFetcher } from "../services/pages/PageFetcher.ts"
+import type { PageParser } from "../services/pages/PageParser.ts"
 import type { ProviderStates } from "../services/providers/ProviderStates.ts"
 import type { QueryLog } from "../services/search/QueryLog.ts"
 import type { EventBooks } from "../services/webhooks/EventBooks.ts"
@@ -84,6 +86,8 @@ export interface CommandLayers<E, R> {
   readonly storage: Layer.Layer<StorageServices, E, R>
   /** Indexes of engines outside. Connects only when documents are written. */
   readonly external: Layer.Layer<ExternalIndexes, E, R>
+  /** Fetches and parses pages, and the storage for their text. */
+  readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
   /** Stores on a read-only connection. */
   readonly reading: Layer.Layer<ReadingServices, E, R>
   /** Fails if no payment provider is configured. Does not open the database. */

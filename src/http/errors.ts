@@ -230,7 +230,8 @@ export const UpstreamError = plain(
   {
     code: "upstream_error",
     identifier: "UpstreamError",
-    description: "The search provider was unreachable or returned an unusable response. Costs one credit."
+    description:
+      "The search provider was unreachable or returned an unusable response. Costs one credit on a search, and nothing on a page."
   },
   domain.UpstreamError
 )
@@ -240,7 +241,7 @@ export const UpstreamTimeout = plain(
   {
     code: "upstream_timeout",
     identifier: "UpstreamTimeout",
-    description: "The search provider did not respond within 15 seconds. Costs one credit."
+    description: "The search provider did not respond in time. Costs one credit on a search, and nothing on a page."
   },
   domain.UpstreamTimeout
 )

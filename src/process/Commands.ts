@@ -10,6 +10,7 @@ import * as Billing from "./Billing.ts"
 import * as Inspection from "./Inspection.ts"
 import * as Logging from "./Logging.ts"
 import * as Misspellings from "./Misspellings.ts"
+import * as Pages from "./Pages.ts"
 import * as Services from "./Services.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./store/Storage.ts"
@@ -48,6 +49,7 @@ export const layers = {
   secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
   external: externalIndexes,
+  crawling: Pages.web.pipe(Layer.provideMerge(storage)),
   reading,
   paymentProvider: Layer.provide(Billing.commandProvider, settings),
   reconciler: Billing.commandReconciler.pipe(Layer.provideMerge(storage))

@@ -2,8 +2,11 @@ import { Effect, Layer } from "effect"
 import { version } from "../domain/version.ts"
 import * as PageFetcherNode from "../layers/pages/PageFetcherNode.ts"
 import * as PageParserThreads from "../layers/pages/PageParserThreads.ts"
+import * as ProviderFile from "../layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
 import { PageBatches } from "../services/pages/PageBatches.ts"
 import { PageReader } from "../services/pages/PageReader.ts"
+import { direct, PageReaders } from "../services/pages/PageReaders.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
 import { Pages } from "../services/pages/Pages.ts"
 import { AppConfig } from "../settings/Settings.ts"
@@ -37,7 +40,20 @@ const parser = Layer.unwrap(
   )
 )
 
+/** Fetches and parses pages, without accounts: for the crawler. */
+export const web = Layer.merge(fetcher, parser)
+
+const readers = Layer.effect(
+  PageReaders,
+  Effect.gen(function* () {
+    const { pages, pagesAllowPrivate, quarryProviders } = yield* AppConfig
+    if (quarryProviders === undefined || pages === "off") return [direct] as const
+    return yield* ProviderFile.readers(quarryProviders, { allowsPrivate: pagesAllowPrivate })
+  })
+).pipe(Layer.provide(UpstreamClient.layer))
+
 export const layer = Layer.merge(Pages.layer, PageBatches.layer).pipe(
   Layer.provide(PageReader.layer),
-  Layer.provide([fetcher, parser])
+  Layer.provide(readers),
+  Layer.provide(web)
 )

@@ -43,6 +43,7 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
       backups: unused,
       paymentProvider: unused,
       reconciler: unused,
+      crawling: unused,
       providers: unused,
       secrets: unused,
       storage: unused,

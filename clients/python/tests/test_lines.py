@@ -14,7 +14,7 @@ BODY = b"\n" + b"".join(json.dumps(it, ensure_ascii=False).encode() + b"\n" for 
 
 
 def read(body: bytes, size: int) -> Any:
-    lines = _lines.BatchLines(None, quarry.Meta())
+    lines = _lines.BatchLines(None, quarry.Meta(), (quarry.ServedRow, quarry.ErrorRow))
     rows: List[Any] = []
     for start in range(0, len(body), size):
         rows += lines.rows(body[start : start + size])

@@ -2,6 +2,8 @@ import { jsonSchema, type Tool, tool } from "ai"
 import type { Geo, OrganicResult } from "./api.ts"
 import type { Quarry, SearchInput } from "./client.ts"
 
+export { type FixedPageParameters, type ReadPageInput, type ReadPageResult, readPage } from "./readPage.ts"
+
 /** Parameters of every search of the tools. The model cannot change them; it chooses the other parameters. */
 export type FixedParameters = Omit<SearchInput, "query" | "page">
 

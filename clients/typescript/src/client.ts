@@ -1,4 +1,18 @@
-import type { Account, BulkLine, BulkRequest, BulkResult, BulkRow, SearchParameters, SearchResult } from "./api.ts"
+import type {
+  Account,
+  BulkLine,
+  BulkRequest,
+  BulkResult,
+  BulkRow,
+  PageParameters,
+  PageResult,
+  PageRow,
+  PagesLine,
+  PagesRequest,
+  PagesResult,
+  SearchParameters,
+  SearchResult
+} from "./api.ts"
 import { Call, type CallOptions, type Clock } from "./Call.ts"
 import type { Meta } from "./meta.ts"
 import { type Connection, type Outgoing, readText, send } from "./send.ts"
@@ -32,6 +46,9 @@ export interface QuarryOptions {
 /** The queries of a batch, or its whole body. */
 export type Batch = ReadonlyArray<string | BulkRow> | BulkRequest
 
+/** The addresses of a batch of pages, or its whole body. */
+export type PageBatch = ReadonlyArray<string | PageRow> | PagesRequest
+
 /** The calls of the API. Each fails with a `QuarryError`. */
 export interface Quarry {
   /** Runs one search. */
@@ -43,6 +60,12 @@ export interface Quarry {
    * have not started. With an `idempotencyKey` a stream that is cut goes on; the server then sends the lines together.
    */
   readonly stream: (batch: Batch, options?: CallOptions) => AsyncGenerator<BulkLine, void>
+  /** Reads the text of one page. A page that cannot be read fails with `page_unreadable` and its `reason`, and is free. */
+  readonly page: (page: string | PageParameters, options?: CallOptions) => Promise<PageResult>
+  /** Reads up to 20 pages, which are returned together. A page that cannot be read is an error row. */
+  readonly pages: (batch: PageBatch, options?: CallOptions) => Promise<PagesResult>
+  /** Reads up to 20 pages and returns each as it is read. Otherwise the same as `stream`. */
+  readonly pagesStream: (batch: PageBatch, options?: CallOptions) => AsyncGenerator<PagesLine, void>
   /** The account behind the key. Costs nothing. */
   readonly me: (options?: CallOptions) => Promise<Account>
   /** The credits and limits of the answer that came last. */
@@ -78,19 +101,34 @@ const connectionOf = ({ apiKey, baseUrl, clock = systemClock, fetch, headers }: 
   return { baseUrl: baseUrl.replace(/\/+$/, ""), headers: { ...headers, ...credential }, fetch, clock }
 }
 
+const pathOf = (path: string, fields: object): string => {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) parameters.set(name, String(value))
+  }
+  return `${path}?${parameters}`
+}
+
 const searchPath = (search: string | SearchInput): string => {
   if (typeof search !== "string" && Object(search) !== search)
     throw new TypeError("A search is a text, or an object with a query.")
-  const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(typeof search === "string" ? { query: search } : search)) {
-    if (value !== undefined) parameters.set(name, String(value))
-  }
-  return `/v1/query?${parameters}`
+  return pathOf("/v1/query", typeof search === "string" ? { query: search } : search)
+}
+
+const pagePath = (page: string | PageParameters): string => {
+  if (typeof page !== "string" && Object(page) !== page)
+    throw new TypeError("A page is an address, or an object with a url.")
+  return pathOf("/v1/page", typeof page === "string" ? { url: page } : page)
 }
 
 const batchOf = (batch: Batch) => {
   if (Object(batch) !== batch) throw new TypeError("A batch is an array of queries, or an object with queries.")
   return { path: "/v1/bulk", body: JSON.stringify("queries" in batch ? batch : { queries: batch }) }
+}
+
+const pageBatchOf = (batch: PageBatch) => {
+  if (Object(batch) !== batch) throw new TypeError("A batch is an array of addresses, or an object with urls.")
+  return { path: "/v1/pages", body: JSON.stringify("urls" in batch ? batch : { urls: batch }) }
 }
 
 const json = { "content-type": "application/json" }
@@ -132,6 +170,23 @@ export const createQuarry = (options: QuarryOptions): Quarry => {
     }
   }
 
+  const answerBatch = async <A extends { readonly results: unknown }>(
+    outgoing: { readonly path: string; readonly body: string },
+    given: CallOptions
+  ) => {
+    const call = begin(given, given.idempotencyKey ?? newKey(), defaultBulkTimeoutMs)
+    return answer<A>(call, given, { ...outgoing, headers: json, field: "results" })
+  }
+
+  const lines = <L extends BulkLine | PagesLine>(
+    batch: { readonly path: string; readonly body: string },
+    given: CallOptions
+  ) => {
+    const headers = { ...json, accept: "application/x-ndjson" }
+    const outgoing = { ...batch, headers, onAnswer: reportTo(given) }
+    return streamLines<L>(connection, begin(given, given.idempotencyKey), outgoing)
+  }
+
   // Requests are serialized before a call starts its timer: what cannot be serialized rejects, and leaves nothing behind.
   return {
     async query(search, given = {}) {
@@ -139,14 +194,20 @@ export const createQuarry = (options: QuarryOptions): Quarry => {
       return answer<SearchResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path, field: "results" })
     },
     async bulk(batch, given = {}) {
-      const outgoing = { ...batchOf(batch), headers: json, field: "results" as const }
-      const call = begin(given, given.idempotencyKey ?? newKey(), defaultBulkTimeoutMs)
-      return answer<BulkResult>(call, given, outgoing)
+      return answerBatch<BulkResult>(batchOf(batch), given)
     },
     async *stream(batch, given = {}) {
-      const headers = { ...json, accept: "application/x-ndjson" }
-      const outgoing = { ...batchOf(batch), headers, onAnswer: reportTo(given) }
-      yield* streamLines(connection, begin(given, given.idempotencyKey), outgoing)
+      yield* lines<BulkLine>(batchOf(batch), given)
+    },
+    async page(page, given = {}) {
+      const path = pagePath(page)
+      return answer<PageResult>(begin(given, given.idempotencyKey ?? newKey()), given, { path, field: "content" })
+    },
+    async pages(batch, given = {}) {
+      return answerBatch<PagesResult>(pageBatchOf(batch), given)
+    },
+    async *pagesStream(batch, given = {}) {
+      yield* lines<PagesLine>(pageBatchOf(batch), given)
     },
     me: (given = {}) =>
       answer<Account>(begin(given, undefined), given, { path: "/v1/me", isFree: true, field: "plan" }),

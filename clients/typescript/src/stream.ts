@@ -1,4 +1,4 @@
-import type { BulkLine } from "./api.ts"
+import type { BulkLine, PagesLine } from "./api.ts"
 import type { Call } from "./Call.ts"
 import { type Connection, type Outgoing, send } from "./send.ts"
 
@@ -7,12 +7,12 @@ type Body = ReadableStream<Uint8Array>
 const maxLineUnits = 4 * 2 ** 20
 
 /** The lines of a stream as they arrive, and at its end the failure that ended it, if there was one. */
-async function* readLines(body: Body, call: Call): AsyncGenerator<BulkLine, unknown> {
+async function* readLines<L>(body: Body, call: Call): AsyncGenerator<L, unknown> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let rest = ""
   for (;;) {
-    let lines: Array<BulkLine>
+    let lines: Array<L>
     try {
       call.startTimer()
       const { done, value } = await reader.read()
@@ -32,11 +32,11 @@ async function* readLines(body: Body, call: Call): AsyncGenerator<BulkLine, unkn
 }
 
 /** A batch line by line. One with a key goes on after a cut, with the lines that have not come yet. */
-export async function* streamLines(
+export async function* streamLines<L extends BulkLine | PagesLine>(
   connection: Connection,
   call: Call,
   outgoing: Omit<Outgoing<Body>, "read">
-): AsyncGenerator<BulkLine, void> {
+): AsyncGenerator<L, void> {
   const read = async ({ body }: Response): Promise<Body> => {
     if (body === null) throw new TypeError("The answer has no body")
     return body
@@ -45,7 +45,7 @@ export async function* streamLines(
   let isBegun = false
   try {
     for (;;) {
-      const lines = readLines(await send(connection, call, { ...outgoing, read }), call)
+      const lines = readLines<L>(await send(connection, call, { ...outgoing, read }), call)
       let next = await lines.next()
       for (; next.done !== true; next = await lines.next()) {
         const line = next.value

@@ -8,11 +8,14 @@ import * as LocalPages from "../../layers/index/LocalPages.ts"
 import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
 import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
 import type { Audit } from "../../services/operations/Audit.ts"
+import type { PageFetcher } from "../../services/pages/PageFetcher.ts"
+import type { PageParser } from "../../services/pages/PageParser.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { requireYes } from "../flags.ts"
 import { CommandFailed, Json, print, table } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
+import { crawl } from "./crawl.ts"
 import { withProgress } from "./loadProgress.ts"
 
 /** The most problems to list: a file in the wrong format has one on every line. */
@@ -281,13 +284,15 @@ interface Layers<E, R> {
   readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
   /** Connects only when documents are written. */
   readonly external: Layer.Layer<ExternalIndexes, E, R>
+  readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
 }
 
-export const documents = <E, R>({ external, reading, storage }: Layers<E, R>) =>
+export const documents = <E, R>({ crawling, external, reading, storage }: Layers<E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Manage the documents of the built-in index"),
     Command.withSubcommands([
       load.pipe(writesMore, Command.provide(Layer.merge(storage, external))),
+      crawl.pipe(writesMore, Command.provide(crawling)),
       stats.pipe(writesNothing, Command.provide(reading)),
       clear.pipe(writesMore, Command.provide(storage))
     ])

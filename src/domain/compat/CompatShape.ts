@@ -1,4 +1,14 @@
 /** Services whose request and response formats Quarry supports under `/compat/<name>` (R43). */
-export const compatShapes = ["searxng", "tavily", "openwebui", "perplexity", "brave", "serper", "exa"] as const
+export const compatShapes = [
+  "searxng",
+  "tavily",
+  "openwebui",
+  "perplexity",
+  "brave",
+  "serper",
+  "exa",
+  "firecrawl",
+  "jina"
+] as const
 
 export type CompatShape = (typeof compatShapes)[number]

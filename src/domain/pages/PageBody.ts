@@ -9,6 +9,8 @@ export interface PageCopy {
   readonly finalUrl: string
   readonly fetchedAt: number
   readonly bytes: number
+  /** The provider that read the page; undefined for Quarry itself. */
+  readonly reader?: string | undefined
   readonly page: ParsedPage
 }
 

@@ -3,6 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import type { InvalidRequest, NotFound, RateLimited } from "../../domain/errors.ts"
 import type { OptionFields } from "../../domain/options/SearchOptions.ts"
+import type { PageFormat } from "../../domain/pages/PageRequest.ts"
 import type { RawFields } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../../domain/search/Target.ts"
@@ -24,6 +25,10 @@ export interface CompatRequest {
   /** Ignored if the target has no safe search. */
   readonly safe?: Safe | undefined
   readonly options?: OptionFields | undefined
+  /** Pages of the results whose text the response contains. */
+  readonly pages?:
+    | { readonly format: PageFormat; readonly urlsOf: (results: CompatResults) => ReadonlyArray<string> }
+    | undefined
   readonly answer: (results: CompatResults) => unknown
 }
 
@@ -35,10 +40,12 @@ export interface CompatResults {
   readonly query: string
   readonly results: ReadonlyArray<OrganicResult>
   readonly durationMs: number
+  /** The text of pages by their address. A page that could not be read is absent. */
+  readonly texts?: ReadonlyMap<string, string>
 }
 
-/** The parts of a compatible endpoint that differ between services. `serve` does the rest. */
-export interface Shape {
+/** How a service's requests are read. */
+export interface RequestForm {
   readonly name: CompatShape
   readonly fields: ReadonlyArray<string>
   readonly read: (
@@ -47,6 +54,10 @@ export interface Shape {
   ) => Effect.Effect<unknown, InvalidRequest | RateLimited>
   /** Accepts the key as `api_key` in the body if no header has one. */
   readonly takesKeyInBody: boolean
+}
+
+/** The parts of a compatible search that differ between services. `serve` does the rest. */
+export interface Shape extends RequestForm {
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>
 }
 

@@ -16,6 +16,12 @@ const domains = (description: string) =>
       .check(Schema.isMaxLength(maxDomains, { message: `must have at most ${maxDomains} domains` }))
   )
 
+const rawContentMessage = "must be true, false, markdown or text"
+
+const RawContent = Schema.Union([Schema.Boolean, Schema.Literals(["markdown", "text"])]).annotate({
+  message: rawContentMessage
+})
+
 /** Supported fields. Tavily's other fields are accepted and ignored. */
 export const TavilyRequest = Schema.Struct({
   query: LongQuery,
@@ -36,6 +42,11 @@ export const TavilyRequest = Schema.Struct({
   ),
   start_date: Schema.optionalKey(dateText({ description: "Only results published on this date or later, in UTC." })),
   end_date: Schema.optionalKey(dateText({ description: "Only results published on this date or earlier, in UTC." })),
+  include_raw_content: Schema.optionalKey(
+    RawContent.annotate({
+      description: "The text of each result's page: true or markdown, or text. Each page costs a credit more."
+    })
+  ),
   include_domains: domains("Return only results from these sites."),
   exclude_domains: domains("Exclude results from these sites."),
   api_key: Schema.optionalKey(Text.annotate({ description: "The API key, if no header has one." }))
@@ -52,7 +63,9 @@ export const TavilyAnswer = Schema.Struct({
       url: Schema.String,
       content: Schema.String,
       score: Schema.Finite.annotate({ description: "1 for the first result, 1/2 for the second, and so on" }),
-      raw_content: Schema.Null,
+      raw_content: Schema.NullOr(Schema.String).annotate({
+        description: "The page's text, if requested and readable"
+      }),
       published_date: Schema.optionalKey(
         Schema.String.annotate({ description: "Date or date-time of publication, if the engine gave one" })
       )
@@ -93,7 +106,8 @@ export class TavilyGroup extends HttpApiGroup.make("compatTavily")
         OpenApi.annotations({
           identifier: "compatTavily",
           summary: "Search as in Tavily",
-          description: "Tavily's search, with links and snippets but no answers, images or page contents."
+          description:
+            "Tavily's search, with links, snippets and, if requested, page contents, but no answers or images."
         })
       )
   )

@@ -3,6 +3,10 @@ import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import { Api, documentOptions } from "../Api.ts"
 import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
 import { PerplexityGroup } from "./PerplexityGroup.ts"
+import { FirecrawlGroup } from "./pages/FirecrawlGroup.ts"
+import { JinaGroup } from "./pages/JinaGroup.ts"
+import { OpenWebUiLoadGroup } from "./pages/OpenWebUiLoadGroup.ts"
+import { TavilyExtractGroup } from "./pages/TavilyExtractGroup.ts"
 import { SearxngGroup } from "./SearxngGroup.ts"
 import { TavilyGroup } from "./TavilyGroup.ts"
 import { BraveGroup } from "./web/BraveGroup.ts"
@@ -19,7 +23,11 @@ export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.Ope
     PerplexityGroup.annotate(OpenApi.Exclude, isOff("perplexity")),
     BraveGroup.annotate(OpenApi.Exclude, isOff("brave")),
     SerperGroup.annotate(OpenApi.Exclude, isOff("serper")),
-    ExaGroup.annotate(OpenApi.Exclude, isOff("exa"))
+    ExaGroup.annotate(OpenApi.Exclude, isOff("exa")),
+    TavilyExtractGroup.annotate(OpenApi.Exclude, isOff("tavily")),
+    OpenWebUiLoadGroup.annotate(OpenApi.Exclude, isOff("openwebui")),
+    FirecrawlGroup.annotate(OpenApi.Exclude, isOff("firecrawl")),
+    JinaGroup.annotate(OpenApi.Exclude, isOff("jina"))
   )
   return OpenApi.fromApi(api, documentOptions)
 }

@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import { PageSettings } from "../../services/pages/PageSettings.ts"
 import { Compat } from "./Compat.ts"
 
 /** Loads only the modules of enabled endpoints, because most deployments use none. */
@@ -7,6 +8,8 @@ export const layer = Layer.unwrap(
     const { shapes } = yield* Compat
     if (shapes.length === 0) return Layer.empty
     const { layerOf } = yield* Effect.promise(() => import("./routes.ts"))
-    return layerOf(shapes)
+    if (!(yield* PageSettings).isOn) return layerOf(shapes)
+    const pages = yield* Effect.promise(() => import("./pages/routes.ts"))
+    return Layer.merge(layerOf(shapes), pages.layerOf(shapes))
   })
 )

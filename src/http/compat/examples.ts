@@ -1,5 +1,9 @@
 import type { OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
 import type { PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
+import type { FirecrawlAnswer, FirecrawlRequest } from "./pages/FirecrawlGroup.ts"
+import type { JinaAnswer } from "./pages/JinaGroup.ts"
+import type { OpenWebUiLoadAnswer, OpenWebUiLoadRequest } from "./pages/OpenWebUiLoadGroup.ts"
+import type { TavilyExtractAnswer, TavilyExtractRequest } from "./pages/TavilyExtractGroup.ts"
 import type { SearxngAnswer } from "./SearxngGroup.ts"
 import type { TavilyAnswer, TavilyRequest } from "./TavilyGroup.ts"
 import type { BraveAnswer } from "./web/BraveGroup.ts"
@@ -95,12 +99,35 @@ const exa: ExaAnswer = {
   searchTime: 412
 }
 
+const tavilyExtract: TavilyExtractAnswer = {
+  results: [{ url, raw_content: text, images: [] }],
+  failed_results: [],
+  response_time: 0.42,
+  request_id: "0f8fad5b-d9cb-469f-a165-70867728950e"
+}
+
+const openWebUiLoad: OpenWebUiLoadAnswer = [{ page_content: text, metadata: { source: url, title } }]
+
+const firecrawl: FirecrawlAnswer = {
+  success: true,
+  data: {
+    markdown: text,
+    metadata: { title, language: "en", sourceURL: url, url, statusCode: 200, contentType: "text/html" }
+  }
+}
+
+const jina: JinaAnswer = { code: 200, status: 20000, data: { title, description: "", url, content: text } }
+
 export const compatRequests = {
   compatSerper: { q: query, num: 5 } satisfies SerperRequest,
   compatExa: { query, numResults: 5 } satisfies ExaRequest,
   compatTavily: { query, max_results: 5, country: "germany" } satisfies TavilyRequest,
   compatOpenWebUi: { query, count: 5 } satisfies OpenWebUiRequest,
-  compatPerplexity: { query, max_results: 5 } satisfies PerplexityRequest
+  compatPerplexity: { query, max_results: 5 } satisfies PerplexityRequest,
+  compatTavilyExtract: { urls: [url] } satisfies TavilyExtractRequest,
+  compatOpenWebUiLoad: { urls: [url] } satisfies OpenWebUiLoadRequest,
+  compatFirecrawlV1: { url, formats: ["markdown"] } satisfies FirecrawlRequest,
+  compatFirecrawlV2: { url, formats: ["markdown"] } satisfies FirecrawlRequest
 }
 
 export const compatResponses = {
@@ -111,5 +138,10 @@ export const compatResponses = {
   compatPerplexity: perplexity,
   compatBrave: brave,
   compatSerper: serper,
-  compatExa: exa
+  compatExa: exa,
+  compatTavilyExtract: tavilyExtract,
+  compatOpenWebUiLoad: openWebUiLoad,
+  compatFirecrawlV1: firecrawl,
+  compatFirecrawlV2: firecrawl,
+  compatJina: jina
 }

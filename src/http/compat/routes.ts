@@ -123,7 +123,9 @@ const layers = {
   brave: Layer.merge(HttpApiBuilder.layer(Brave).pipe(Layer.provide(braveLayer)), unknownPaths(brave)),
   serper: Layer.merge(HttpApiBuilder.layer(Serper).pipe(Layer.provide(serperLayer)), unknownPaths(serper)),
   exa: Layer.merge(HttpApiBuilder.layer(Exa).pipe(Layer.provide(exaLayer)), unknownPaths(exa))
-} satisfies { readonly [S in CompatShape]: unknown }
+} satisfies { readonly [S in CompatShape]?: unknown }
+
+const hasSearch = (shape: CompatShape): shape is keyof typeof layers => Object.hasOwn(layers, shape)
 
 export const layerOf = (shapes: ReadonlyArray<CompatShape>) =>
-  Layer.mergeAll(Layer.empty, ...shapes.map((shape) => layers[shape]))
+  Layer.mergeAll(Layer.empty, ...shapes.filter(hasSearch).map((shape) => layers[shape]))

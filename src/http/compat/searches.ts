@@ -30,7 +30,8 @@ const toSearchRequest = (shape: Shape, asked: CompatRequest, asText: string, sta
     source: `compat:${shape.name}`,
     ...(geo === undefined ? {} : { geo }),
     ...(locale === undefined ? {} : { locale }),
-    ...(page === undefined ? {} : { page })
+    ...(page === undefined ? {} : { page }),
+    ...asked.options
   })
 }
 
@@ -71,7 +72,8 @@ export const makeSearches = Effect.gen(function* () {
     setHeaders(state, quotaHeaders(settlement.receipt))
     const { id, query, ranking } = yield* Effect.fromResult(settlement.body)
     const durationMs = settlement.entry?.durationMs ?? 0
-    return { id, requestId: state.id, query, results: ranking.results, durationMs }
+    const found: CompatResults = { id, requestId: state.id, query, results: ranking.results, durationMs }
+    return { found, receipt: settlement.receipt }
   })
 
   /** Runs several searches as one batch: a credit for each, reserved together. */
@@ -91,7 +93,10 @@ export const makeSearches = Effect.gen(function* () {
     setHeaders(state, quotaHeaders(settlement.receipt))
     const results = yield* Effect.fromResult(combine(settlement.body.results))
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
-    return { id: settlement.body.batch_id, requestId: state.id, query: asked[0]?.query ?? "", results, durationMs }
+    const { body, receipt } = settlement
+    const query = asked[0]?.query ?? ""
+    const found: CompatResults = { id: body.batch_id, requestId: state.id, query, results, durationMs }
+    return { found, receipt }
   })
 
   return Effect.fnUntraced(function* (shape: Shape, principal: Principal, asked: CompatRequest, state: RequestState) {
@@ -100,9 +105,8 @@ export const makeSearches = Effect.gen(function* () {
       Result.all(texts.map((text) => toSearchRequest(shape, asked, text, state)))
     )
     const [only] = searches
-    const found: CompatResults = yield* searches.length === 1 && only !== undefined
+    return yield* searches.length === 1 && only !== undefined
       ? run(principal, only, state)
       : runAll(principal, searches, state)
-    return found
   })
 })

@@ -2,35 +2,53 @@ import { Result } from "effect"
 import { InvalidRequest, type Issue } from "../../domain/errors.ts"
 import { freshnessPeriods, type OptionFields } from "../../domain/options/SearchOptions.ts"
 import { parseSite } from "../../domain/options/Sites.ts"
+import type { PageFormat } from "../../domain/pages/PageRequest.ts"
 import { decoder } from "../../domain/requests/fields.ts"
 import { countryCode } from "../../domain/search/Country.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { maxNum } from "../../domain/search/SearchRequest.ts"
 import { readJson } from "../requests/body.ts"
-import type { CompatResults, ShapeWithErrors } from "./Shape.ts"
+import type { CompatRequest, CompatResults, ShapeWithErrors } from "./Shape.ts"
 import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
 
 const defaultResults = 5
 
-const toRow = ({ position, published, snippet, title, url }: OrganicResult): TavilyAnswer["results"][number] => ({
-  title,
-  url,
-  content: snippet,
-  score: 1 / position,
-  raw_content: null,
-  ...(published === undefined ? {} : { published_date: published })
-})
+const toRow =
+  (texts: CompatResults["texts"]) =>
+  ({ position, published, snippet, title, url }: OrganicResult): TavilyAnswer["results"][number] => ({
+    title,
+    url,
+    content: snippet,
+    score: 1 / position,
+    raw_content: texts?.get(url) ?? null,
+    ...(published === undefined ? {} : { published_date: published })
+  })
+
+const delivered = (request: TavilyRequest, { results }: CompatResults): ReadonlyArray<OrganicResult> =>
+  results.slice(0, request.max_results ?? defaultResults)
+
+const formatOf = ({ include_raw_content: raw = false }: TavilyRequest): PageFormat | undefined =>
+  raw === false ? undefined : raw === true ? "markdown" : raw
+
+const pagesOf = (request: TavilyRequest): CompatRequest["pages"] => {
+  const format = formatOf(request)
+  if (format === undefined) return undefined
+  return { format, urlsOf: (found) => delivered(request, found).map(({ url }) => url) }
+}
 
 const answerTo =
   (request: TavilyRequest) =>
-  ({ durationMs, query, requestId, results }: CompatResults): TavilyAnswer => ({
-    query,
-    answer: null,
-    images: [],
-    results: results.slice(0, request.max_results ?? defaultResults).map(toRow),
-    response_time: durationMs / 1000,
-    request_id: requestId
-  })
+  (found: CompatResults): TavilyAnswer => {
+    const { durationMs, query, requestId, texts } = found
+    return {
+      query,
+      answer: null,
+      images: [],
+      results: delivered(request, found).map(toRow(texts)),
+      response_time: durationMs / 1000,
+      request_id: requestId
+    }
+  }
 
 const hasFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest): boolean =>
   excluded.length + included.length > 0
@@ -75,6 +93,7 @@ export const tavily: ShapeWithErrors = {
         num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
         safe: request.safe_search === true ? ("strict" as const) : ("off" as const),
         options,
+        pages: pagesOf(request),
         answer: answerTo(request)
       }))
     ),

@@ -9,7 +9,9 @@ import {
   InvalidRequest,
   PageUnreadable,
   QuotaExceeded,
-  UnsupportedParameter
+  UnsupportedParameter,
+  UpstreamError,
+  UpstreamTimeout
 } from "../errors.ts"
 import { Authentication, RateLimiting } from "../Gates.ts"
 
@@ -18,7 +20,16 @@ export class PagesGroup extends HttpApiGroup.make("pages")
     HttpApiEndpoint.get("page", "/v1/page", {
       query: PageParameters,
       success: PageResult,
-      error: [InvalidRequest, UnsupportedParameter, QuotaExceeded, IdempotencyInProgress, PageUnreadable, InternalError]
+      error: [
+        InvalidRequest,
+        UnsupportedParameter,
+        QuotaExceeded,
+        IdempotencyInProgress,
+        PageUnreadable,
+        InternalError,
+        UpstreamError,
+        UpstreamTimeout
+      ]
     }).annotateMerge(
       OpenApi.annotations({
         identifier: "page",

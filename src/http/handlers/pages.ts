@@ -23,7 +23,7 @@ import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts
 /** Declared without handlers, as in search.ts: `routes` handles each endpoint. */
 const group = HttpApiBuilder.group(Api, "pages", (handlers) => handlers as never)
 
-const pageFacts = ({ entry, receipt, timings }: PageSettlement): LogFields => {
+export const pageFacts = ({ entry, receipt, timings }: PageSettlement): LogFields => {
   const facts = ledgerFacts(receipt, timings)
   if (entry === undefined) return facts
   const { cached, durationMs, page } = entry

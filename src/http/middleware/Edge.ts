@@ -22,6 +22,7 @@ import { withoutLongQuery } from "../requests/query.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
 import { serverTiming } from "../responses/serverTiming.ts"
 import { noRoute } from "../routeHint.ts"
+import { withoutAddressInPath } from "./addressInPath.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
 /** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
@@ -134,7 +135,7 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
 
 /** The outermost middleware: request ID (R2), span, undeclared errors and access log. */
 const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+  withRewrittenRequest((request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
       return withSpan(request.method, { kind: "server", parent }, (span) => {
@@ -145,6 +146,15 @@ const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, 
       })
     })
   )
+
+/** Moves an address from the path to a parameter before anything routes, logs or traces the path. */
+const withRewrittenRequest = <E, R>(run: (request: HttpServerRequest.HttpServerRequest) => App<E, R>) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    const url = withoutAddressInPath(request.url)
+    if (url === request.url) return run(request)
+    const rewritten = request.modify({ url })
+    return Effect.provideService(run(rewritten), HttpServerRequest.HttpServerRequest, rewritten)
+  })
 
 const withRequestState = <E, R>(
   request: HttpServerRequest.HttpServerRequest,

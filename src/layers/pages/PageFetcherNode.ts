@@ -6,7 +6,7 @@ import { kindOf, readMediaType } from "../../domain/pages/mediaType.ts"
 import { maxPageBytes } from "../../domain/pages/Page.ts"
 import { allowsPage } from "../../domain/pages/robots.ts"
 import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
-import { PageFetcher } from "../../services/pages/PageFetcher.ts"
+import { type KnownVersion, PageFetcher } from "../../services/pages/PageFetcher.ts"
 import type { AddressRules, HostNotAllowed } from "../outgoing/Addresses.ts"
 import { acceptedCodings, isKnownCoding } from "../outgoing/ContentCoding.ts"
 import * as Exchange from "../outgoing/Exchange.ts"
@@ -43,11 +43,18 @@ export const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exch
 interface Visit {
   readonly timeout: Duration.Duration
   status: number | undefined
+  /** Conditions of the request, such as `if-none-match`. */
+  readonly conditions: Readonly<Record<string, string>>
 }
+
+const conditionsOf = ({ etag, lastModified }: KnownVersion): Visit["conditions"] => ({
+  ...(etag === undefined ? {} : { "if-none-match": etag }),
+  ...(lastModified === undefined ? {} : { "if-modified-since": lastModified })
+})
 
 /** Sends a request within its host's limits. */
 type Send = (
-  request: Omit<Exchange.OutgoingRequest, "method" | "headers">,
+  request: Omit<Exchange.OutgoingRequest, "method" | "headers"> & Partial<Pick<Visit, "conditions">>,
   limits: Exchange.ExchangeLimits
 ) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>
 
@@ -79,10 +86,10 @@ export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOption
     "accept-language": "*",
     "accept-encoding": acceptedCodings
   }
-  return (request, limits) => {
+  return ({ conditions, ...request }, limits) => {
     if (!rules.allowsPrivate && !ports.has(request.url.port))
       return Effect.fail(PageUnreadable.because("address_not_allowed"))
-    return Exchange.exchange({ ...request, method: "GET", headers }, rules, limits).pipe(
+    return Exchange.exchange({ ...request, method: "GET", headers: { ...headers, ...conditions } }, rules, limits).pipe(
       Effect.catchTags({
         HostNotAllowed: notAllowed,
         ExchangeFailed: (failed) => Effect.fail(PageUnreadable.because(reasonOf(failed)))
@@ -144,7 +151,7 @@ const hop = ({ robots, send }: Deps, visit: Visit) =>
       visit.status = head.status
       return isSuccess(head.status) && mayHaveText(head)
     }
-    return yield* send({ url, wantsBody }, limitsOf(visit.timeout, maxPageBytes))
+    return yield* send({ url, wantsBody, conditions: visit.conditions }, limitsOf(visit.timeout, maxPageBytes))
   })
 
 const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Visit) {
@@ -157,6 +164,8 @@ const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Vis
     finalUrl: url.href,
     status: response.status,
     contentType: response.header("content-type"),
+    etag: response.header("etag"),
+    lastModified: response.header("last-modified"),
     // Copied, because parsers take ownership of the memory and Node may share a buffer.
     bytes: new Uint8Array(response.body)
   }
@@ -172,8 +181,8 @@ export const layer = (options: PageFetcherOptions): Layer.Layer<PageFetcher> =>
         follow(url, (url) => send({ url }, { ...limitsOf(timeout, maxBytes), cutsBody: true }))
       const robots = options.obeysRobots ? yield* makeRobotsFiles(get) : undefined
       return PageFetcher.of({
-        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, accountId, timeout) {
-          const visit: Visit = { timeout, status: undefined }
+        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, accountId, timeout, known = {}) {
+          const visit: Visit = { timeout, status: undefined, conditions: conditionsOf(known) }
           return yield* fetchPage({ send, robots }, url, visit).pipe(
             slots.inSlot(accountId),
             Effect.timeoutOrElse({ duration: timeout, orElse: () => unreadable("timed_out", visit) })

@@ -1,12 +1,25 @@
-import { Array as Arr, Config, Duration, Effect, type FileSystem, Layer, Option, Redacted, Schema } from "effect"
+import {
+  Array as Arr,
+  Config,
+  Duration,
+  Effect,
+  type FileSystem,
+  Layer,
+  Option,
+  Predicate,
+  Redacted,
+  Schema
+} from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
 import type { TargetLabel } from "../../domain/search/TargetLabels.ts"
 import type { DocumentIndex } from "../../services/index/DocumentIndex.ts"
+import { direct, type RemoteReader } from "../../services/pages/PageReaders.ts"
 import type { Pacer } from "../../services/providers/Pacer.ts"
 import type { Fusion, Provider, ProviderEntry } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../services/providers/Providers.ts"
+import type { AddressRules } from "../outgoing/Addresses.ts"
 import * as Brave from "./adapters/Brave.ts"
 import * as Exa from "./adapters/Exa.ts"
 import * as Index from "./adapters/Index.ts"
@@ -30,6 +43,7 @@ import {
   failWithAll,
   type ProviderType
 } from "./ProviderType.ts"
+import { readerTypeOf, readerTypes } from "./readers/readers.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 
 /** The services that providers need. */
@@ -116,11 +130,23 @@ const EntriesWith = Schema.Struct({
 
 const File = Schema.Struct({
   providers: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
-  targets: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject)
+  targets: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
+  /** The readers of pages, in the order in which they are tried. */
+  pages: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ provider: text }).annotate(anObject))
+      .annotate({ message: "must be a list of providers" })
+      .check(Schema.isMinLength(1, { message: "must name at least one provider" }))
+  )
 }).annotate({ message: "must be an object with providers and targets" })
 type File = typeof File.Type
 
 const decodeFile = decode(File)
+
+/** True for an entry that only reads pages, and serves no target. */
+const onlyReads = (entry: unknown): boolean => {
+  const name = Predicate.hasProperty(entry, "type") ? entry.type : undefined
+  return readerTypeOf(name) !== undefined && !(typeof name === "string" && Object.hasOwn(types, name))
+}
 const decodeEntry = decode(Schema.Record(Schema.String, Schema.Unknown).annotate(anObject))
 const decodeAttempt = decode(Attempt)
 const decodeFuse = decode(Fuse)
@@ -194,7 +220,8 @@ const makeProvider = Effect.fnUntraced(function* (name: string, entry: unknown) 
   const { type: typeName, ...options } = yield* decodeEntry(`providers.${name}`, entry)
   const type = typeof typeName === "string" && Object.hasOwn(types, typeName) ? types[typeName] : undefined
   if (type === undefined) {
-    return yield* invalid(`providers.${name}.type`, `must be one of ${listed(Object.keys(types))}`)
+    const names = new Set([...Object.keys(types), ...Object.keys(readerTypes)])
+    return yield* invalid(`providers.${name}.type`, `must be one of ${listed(names)}`)
   }
   const engines = yield* type.make(name, yield* interpolateAll(`providers.${name}`, options))
   return [name, { engines: shared(engines), engineNames: type.engines }] as const
@@ -258,10 +285,13 @@ const entryOf = (attempt: AttemptOf) =>
 
 /** The table that the file describes. */
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
-  const [made, invalidProviders] = yield* Effect.partition(Object.entries(providers), ([name, entry]) =>
-    makeProvider(name, entry)
+  const ofSearch = Object.entries(providers).filter(([_, entry]) => !onlyReads(entry))
+  const [made, invalidProviders] = yield* Effect.partition(ofSearch, ([name, entry]) => makeProvider(name, entry))
+  const attempt = attemptOf(
+    new Map(made),
+    ofSearch.map(([name]) => name)
   )
-  const entry = entryOf(attemptOf(new Map(made), Object.keys(providers)))
+  const entry = entryOf(attempt)
   const labels: { [T in Target]?: TargetLabel } = {}
   const hedged = new Set<Target>()
   const [served, invalidTargets] = yield* Effect.partition(Object.entries(lists), ([name, list]) =>
@@ -284,6 +314,35 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
   yield* failWithAll([...invalidProviders, ...invalidTargets])
   const byTarget = new Map(served)
   return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged, labels }
+})
+
+type Reader = typeof direct | RemoteReader
+
+/** The readers that the file lists; only Quarry itself if it lists none. */
+const readersFromFile = Effect.fnUntraced(function* ({ pages, providers }: File, rules: AddressRules) {
+  if (pages === undefined) return [direct] satisfies ReadonlyArray<Reader>
+  const names = [...new Set(pages.map(({ provider }) => provider))]
+  return yield* every(names.entries(), ([index, name]): Effect.Effect<Reader, EntryInvalid, UpstreamClient | Pacer> => {
+    const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
+    if (name === direct && entry === undefined) return Effect.succeed(direct)
+    const path = `pages.${index}.provider`
+    if (entry === undefined) {
+      return invalid(
+        path,
+        `names ${name}, which is not there; there are ${listed([direct, ...Object.keys(providers)])}`
+      )
+    }
+    return Effect.flatMap(decodeEntry(`providers.${name}`, entry), ({ type, ...options }) => {
+      const reader = readerTypeOf(type)
+      if (reader === undefined) {
+        return invalid(
+          path,
+          `names ${name}, which reads no pages; types that do are ${listed(Object.keys(readerTypes))}`
+        )
+      }
+      return Effect.flatMap(interpolateAll(`providers.${name}`, options), (whole) => reader(name, whole, rules))
+    })
+  })
 })
 
 const tableOf = <E>(
@@ -327,11 +386,15 @@ const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): Prov
     )
   })
 
+/** Names the place of each fault in the settings. */
+const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
+
+const placeOf = (path: string): string => `QUARRY_PROVIDERS (${path})`
+
 /** The providers of each target. */
 export const table = (
   source: ProviderSource
 ): Effect.Effect<ProviderTable, ProviderFileInvalid, FileSystem.FileSystem | Requirements> => {
-  const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
   switch (source._tag) {
     case "index":
       return fromIndex.pipe(inPlace())
@@ -340,7 +403,7 @@ export const table = (
     case "file":
       return Effect.gen(function* () {
         return yield* fromFile(yield* decodeFile("", yield* readJsonFile(source.path)))
-      }).pipe(inPlace(`QUARRY_PROVIDERS (${source.path})`))
+      }).pipe(inPlace(placeOf(source.path)))
   }
 }
 
@@ -349,3 +412,9 @@ export const layer = (
   source: ProviderSource
 ): Layer.Layer<Providers, ProviderFileInvalid, FileSystem.FileSystem | ProviderStates | Requirements> =>
   Layer.unwrap(Effect.map(table(source), Providers.layer))
+
+/** The readers of pages that the provider file at `path` lists. */
+export const readers = (path: string, rules: AddressRules) =>
+  Effect.gen(function* () {
+    return yield* readersFromFile(yield* decodeFile("", yield* readJsonFile(path)), rules)
+  }).pipe(inPlace(placeOf(path)))

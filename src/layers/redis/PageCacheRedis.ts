@@ -10,6 +10,7 @@ const Copy = Schema.Struct({
   finalUrl: Schema.String,
   fetchedAt: Schema.Finite,
   bytes: Schema.Int,
+  reader: Schema.optionalKey(Schema.String),
   page: Schema.Struct({
     title: text,
     description: text,

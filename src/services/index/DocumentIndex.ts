@@ -68,6 +68,8 @@ export class DocumentIndex extends Context.Service<
       documents: Stream.Stream<Document, E, R>,
       options: { readonly target: Target | undefined; readonly replace: Replacement }
     ) => Effect.Effect<Comparison, E, R>
+    /** Removes documents of a target by their addresses, and returns how many there were. */
+    readonly remove: (urls: ReadonlyArray<string>, target: Target | undefined) => Effect.Effect<number>
     readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
     readonly stats: Effect.Effect<IndexStats>
     readonly clear: Effect.Effect<number>

@@ -5,8 +5,17 @@ export interface FetchedPage {
   readonly finalUrl: string
   readonly status: number
   readonly contentType: string | undefined
+  /** The version of the page, for the next request's `KnownVersion`. */
+  readonly etag?: string | undefined
+  readonly lastModified?: string | undefined
   /** The decompressed body, at most `maxPageBytes`, in a buffer of its own. */
   readonly bytes: Uint8Array
+}
+
+/** The version that the caller has. If it is still current, the fetch fails with `site_error` and the status 304. */
+export interface KnownVersion {
+  readonly etag?: string | undefined
+  readonly lastModified?: string | undefined
 }
 
 /** Fetches pages from untrusted addresses, following R59 and R60: only public addresses, robots.txt and limits. */
@@ -20,7 +29,8 @@ export class PageFetcher extends Context.Service<
     readonly fetch: (
       url: URL,
       accountId: string,
-      timeout: Duration.Duration
+      timeout: Duration.Duration,
+      known?: KnownVersion
     ) => Effect.Effect<FetchedPage, PageUnreadable>
   }
 >()("quarry/services/pages/PageFetcher") {}

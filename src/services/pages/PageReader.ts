@@ -1,8 +1,9 @@
 import { Clock, Context, Duration, Effect, Layer, Metric, Result } from "effect"
 import { type AccountPrincipal, defaultSource } from "../../domain/accounts/Principal.ts"
-import { PageUnreadable } from "../../domain/errors.ts"
+import { PageUnreadable, UpstreamError } from "../../domain/errors.ts"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
+import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { callerOf, type LogPlace } from "../search/DispatchedSearch.ts"
@@ -11,10 +12,11 @@ import { pageDuration } from "../telemetry/Metrics.ts"
 import { PageCache } from "./PageCache.ts"
 import { PageFetcher } from "./PageFetcher.ts"
 import { PageParser } from "./PageParser.ts"
+import { direct, mayBeReadElsewhere, PageReaders, type ReadFailure } from "./PageReaders.ts"
 import { PageSettings } from "./PageSettings.ts"
 
 export interface PageReading {
-  readonly copy: Result.Result<PageCopy, PageUnreadable>
+  readonly copy: Result.Result<PageCopy, ReadFailure>
   readonly cached: boolean
   readonly durationMs: number
 }
@@ -39,10 +41,12 @@ const make = Effect.gen(function* () {
   const parser = yield* PageParser
   const { cacheTtl, timeout } = yield* PageSettings
   const keepsCopies = Duration.toMillis(cacheTtl) > 0
-  const flights = new Flights<Result.Result<PageCopy, PageUnreadable>>()
+  const flights = new Flights<Result.Result<PageCopy, ReadFailure>>()
   yield* Effect.addFinalizer(() => flights.interruptAll)
 
-  const readAtSite = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
+  const readers = yield* PageReaders
+
+  const readDirectly = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
     const fetched = yield* fetcher.fetch(new URL(url), accountId, budget)
     const fetchedAt = yield* Clock.currentTimeMillis
     // Read before parsing, because the parser takes ownership of the buffer.
@@ -51,16 +55,33 @@ const make = Effect.gen(function* () {
       .parse({ bytes: fetched.bytes, contentType: fetched.contentType, url: fetched.finalUrl, accountId })
       .pipe(Effect.mapError(({ reason }) => PageUnreadable.because(reason, fetched.status)))
     const copy: PageCopy = { finalUrl: fetched.finalUrl, fetchedAt, bytes: length, page }
+    return copy
+  })
+
+  /** Tries the readers in order. The last one's failure is the page's. */
+  const readByAny = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
+    let failure: ReadFailure | undefined
+    for (const reader of readers) {
+      const run: Effect.Effect<PageCopy, ReadFailure> =
+        reader === direct ? readDirectly(url, accountId, budget) : reader.read(new URL(url), budget)
+      const result = yield* Effect.result(run)
+      if (Result.isSuccess(result)) return result.success
+      failure = result.failure
+      if (!mayBeReadElsewhere(failure)) break
+    }
+    return yield* Effect.fail(failure ?? new UpstreamError({ message: "No reader of pages is configured." }))
+  })
+
+  const readAtSite = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
+    const copy = yield* readByAny(url, accountId, budget)
     if (keepsCopies) yield* cache.set(url, copy)
     return copy
   })
 
   /** Only a timeout fails the shared run: requests that joined late still have time for their own fetch (R15). */
-  const settled = (run: Effect.Effect<PageCopy, PageUnreadable>) =>
+  const settled = (run: Effect.Effect<PageCopy, ReadFailure>) =>
     Effect.flatMap(Effect.result(run), (result) =>
-      Result.isFailure(result) && result.failure.reason === "timed_out"
-        ? Effect.fail(result.failure)
-        : Effect.succeed(result)
+      Result.isFailure(result) && isTimeout(result.failure) ? Effect.fail(result.failure) : Effect.succeed(result)
     )
 
   const readShared = Effect.fnUntraced(function* (url: string, accountId: string) {
@@ -85,13 +106,20 @@ const make = Effect.gen(function* () {
   })
 })
 
+const isTimeout = (failure: ReadFailure): boolean =>
+  failure._tag === "upstream_timeout" || (failure._tag === "page_unreadable" && failure.reason === "timed_out")
+
+const reasonOf = ({ copy }: PageReading): UnreadableReason | undefined =>
+  Result.isFailure(copy) && copy.failure._tag === "page_unreadable" ? copy.failure.reason : undefined
+
 /** The log entry of a page. Only pages that were read cost a credit (R58). */
 export const toPageEntry = (
   principal: AccountPrincipal,
   request: PageRequest,
   place: LogPlace,
-  { cached, copy, durationMs }: PageReading
+  reading: PageReading
 ): LogEntry => {
+  const { cached, copy, durationMs } = reading
   const isRead = Result.isSuccess(copy)
   return {
     ...place,
@@ -100,13 +128,13 @@ export const toPageEntry = (
     outcome: isRead ? "ok" : copy.failure._tag,
     credits: isRead ? 1 : 0,
     cached,
-    provider: "direct",
+    provider: isRead ? (copy.success.reader ?? direct) : copy.failure._tag === "page_unreadable" ? direct : undefined,
     resultCount: 0,
     durationMs,
     refusals: [],
     page: {
       host: new URL(isRead ? copy.success.finalUrl : request.url).hostname,
-      reason: isRead ? undefined : copy.failure.reason,
+      reason: reasonOf(reading),
       bytes: isRead ? copy.success.bytes : 0
     }
   }

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Exit, Fiber, Layer, Result, type Tracer } from "effect"
 import { type AccountPrincipal, boundsOf } from "../../domain/accounts/Principal.ts"
-import type { PageUnreadable, QuotaExceeded, UnsupportedParameter } from "../../domain/errors.ts"
+import type { QuotaExceeded, UnsupportedParameter } from "../../domain/errors.ts"
 import { forbiddenTarget } from "../../domain/keys/KeyBounds.ts"
 import { type PageResult, toPageResult } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
@@ -13,11 +13,12 @@ import type { KeyError } from "../search/Search.ts"
 import { RequestId } from "../telemetry/RequestId.ts"
 import { describeOutcome, describePage, TraceQueryText, withSpan } from "../telemetry/Tracing.ts"
 import { countPage, PageReader, toPageEntry } from "./PageReader.ts"
+import type { ReadFailure } from "./PageReaders.ts"
 import { PageSettings } from "./PageSettings.ts"
 
 /** A page after its settlement. */
 export interface PageSettlement {
-  readonly body: Result.Result<PageResult, PageUnreadable>
+  readonly body: Result.Result<PageResult, ReadFailure>
   readonly receipt: Receipt
   /** Undefined for a replay (R44). */
   readonly entry: LogEntry | undefined

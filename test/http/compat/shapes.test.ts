@@ -256,9 +256,14 @@ describe("the API's description", () => {
 
   it("R43: has what is turned on, and nothing else", () => {
     assert.deepStrictEqual(describeApiWith([]), describeApi())
-    assert.deepStrictEqual(pathsOf(describeApiWith(["tavily"])), ["/compat/tavily/search"])
+    assert.deepStrictEqual(pathsOf(describeApiWith(["tavily"])), ["/compat/tavily/search", "/compat/tavily/extract"])
     const document = describeApiWith(compatShapes)
     assert.sameMembers(pathsOf(document), [
+      "/compat/tavily/extract",
+      "/compat/openwebui/load",
+      "/compat/firecrawl/v1/scrape",
+      "/compat/firecrawl/v2/scrape",
+      "/compat/jina/{address}",
       "/compat/searxng/search",
       "/compat/tavily/search",
       "/compat/openwebui",
@@ -287,7 +292,8 @@ describe("the API's description", () => {
   it.effect("R43: the served documents have it", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
-      assert.deepStrictEqual(pathsOf((yield* api.get("/openapi.json")).json), ["/compat/tavily/search"])
+      const paths = pathsOf((yield* api.get("/openapi.json")).json)
+      assert.deepStrictEqual(paths, ["/compat/tavily/search", "/compat/tavily/extract"])
       assert.include((yield* api.get("/docs")).text, "/compat/tavily/search")
     }).pipe(Effect.provide(over(Layer.succeed(Compat, { shapes: ["tavily"], engines: {} }))))
   )

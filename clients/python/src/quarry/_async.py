@@ -3,30 +3,43 @@
 import asyncio
 import ssl
 import time
-from typing import AsyncIterator, Callable, Coroutine, Dict, Iterator, Optional, Sequence, Tuple, TypeVar, Union
+from typing import AsyncIterator, Callable, Coroutine, Dict, Generic, Iterator, Optional, Sequence, Tuple, TypeVar, Union
 
 import httpx
 
 from . import _calls, _http
 from ._calls import DEFAULT_RETRIES, Attempts, Call, Lost, Reply, Wait
-from ._lines import BatchLines
+from ._lines import BatchLines, RowTypes
 from .models import (
     NO_META,
     Account,
     BatchStart,
     BatchSummary,
     BulkResult,
+    ErrorRow,
     Meta,
+    PageFormat,
+    PageInput,
+    PageResult,
+    PageRow,
+    PagesResult,
+    ReadRow,
     Row,
     RowInput,
     Freshness,
     Safe,
     Topic,
     SearchResult,
+    ServedRow,
     Target,
+    UnreadRow,
 )
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+_ROWS: RowTypes[Row] = (ServedRow, ErrorRow)
+_PAGE_ROWS: RowTypes[PageRow] = (ReadRow, UnreadRow)
 
 
 class AsyncClient:
@@ -149,7 +162,7 @@ class AsyncClient:
         topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
-    ) -> "AsyncStream":
+    ) -> "AsyncStream[Row]":
         """Runs a batch and hands out each row with its index as soon as it is there.
 
         The request is sent with the first row that is asked for, or at the start of an ``async with``. A stream that is
@@ -170,7 +183,81 @@ class AsyncClient:
             "topic": topic,
         }
         call = _calls.stream(queries, defaults, idempotency_key, self._seconds(timeout))
-        return AsyncStream(lambda: self._stream(call))
+        return AsyncStream(lambda: self._stream(call, _ROWS))
+
+    async def page(
+        self,
+        url: str,
+        *,
+        format: Optional[PageFormat] = None,
+        start: Optional[int] = None,
+        max_chars: Optional[int] = None,
+        links: Optional[bool] = None,
+        max_age: Optional[int] = None,
+        source: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> PageResult:
+        """Reads the text of one page. It costs a credit. ``PageUnreadableError`` has the reason if it cannot be read."""
+        parameters: Dict[str, Union[str, int, bool, None]] = {
+            "url": url,
+            "format": format,
+            "start": start,
+            "max_chars": max_chars,
+            "links": links,
+            "max_age": max_age,
+            "source": source,
+        }
+        return await self._run(_calls.page(parameters, idempotency_key, self._seconds(timeout)))
+
+    async def pages(
+        self,
+        urls: Sequence[PageInput],
+        *,
+        format: Optional[PageFormat] = None,
+        start: Optional[int] = None,
+        max_chars: Optional[int] = None,
+        links: Optional[bool] = None,
+        max_age: Optional[int] = None,
+        source: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> PagesResult:
+        """Reads 1 to 20 pages, each an address or a ``PageRequest``. It costs a credit for each page that was read."""
+        defaults: Dict[str, Union[str, int, bool, None]] = {
+            "format": format,
+            "start": start,
+            "max_chars": max_chars,
+            "links": links,
+            "max_age": max_age,
+            "source": source,
+        }
+        return await self._run(_calls.pages(urls, defaults, idempotency_key, self._seconds(timeout)))
+
+    def pages_stream(
+        self,
+        urls: Sequence[PageInput],
+        *,
+        format: Optional[PageFormat] = None,
+        start: Optional[int] = None,
+        max_chars: Optional[int] = None,
+        links: Optional[bool] = None,
+        max_age: Optional[int] = None,
+        source: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> "AsyncStream[PageRow]":
+        """Reads pages and returns each with its index as soon as it is read. Otherwise the same as ``stream``."""
+        defaults: Dict[str, Union[str, int, bool, None]] = {
+            "format": format,
+            "start": start,
+            "max_chars": max_chars,
+            "links": links,
+            "max_age": max_age,
+            "source": source,
+        }
+        call = _calls.pages_stream(urls, defaults, idempotency_key, self._seconds(timeout))
+        return AsyncStream(lambda: self._stream(call, _PAGE_ROWS))
 
     async def me(self, *, timeout: Optional[float] = None) -> Account:
         """The account behind the key. It costs nothing."""
@@ -208,13 +295,13 @@ class AsyncClient:
                 return result
             await asyncio.sleep(result.seconds)
 
-    async def _stream(self, call: Call[None]) -> "_Begun":
+    async def _stream(self, call: Call[None], types: RowTypes[R]) -> "_Begun[R]":
         attempts = Attempts(call, self._max_retries)
         while True:
             ends = attempts.attempt_ends
             response = await self._send(call, ends)
             if isinstance(response, httpx.Response) and response.status_code == 200:
-                return _Begun(response, BatchLines(call.key, Meta.of(response.headers)), attempts.deadline)
+                return _Begun(response, BatchLines(call.key, Meta.of(response.headers), types), attempts.deadline)
             await asyncio.sleep(attempts.failed(await self._read(response, ends)))
 
     # Both return their failure, so that frames of httpx, which hold the key, are in no traceback.
@@ -242,17 +329,17 @@ class AsyncClient:
         return _http.reply_of(response, bytes(body))
 
 
-class _Begun:
+class _Begun(Generic[R]):
     """A stream whose response has started."""
 
-    def __init__(self, response: httpx.Response, lines: BatchLines, deadline: float) -> None:
+    def __init__(self, response: httpx.Response, lines: BatchLines[R], deadline: float) -> None:
         self._response = response
         self._chunks = response.aiter_bytes()
         self.lines = lines
-        self._rows: Iterator[Tuple[int, Row]] = iter(())
+        self._rows: Iterator[Tuple[int, R]] = iter(())
         self._deadline = deadline
 
-    async def next(self) -> Tuple[int, Row]:
+    async def next(self) -> Tuple[int, R]:
         try:
             while not self._response.is_closed:
                 for row in self._rows:
@@ -283,12 +370,12 @@ class _Begun:
         return b""
 
 
-class AsyncStream(AsyncIterator[Tuple[int, Row]]):
+class AsyncStream(Generic[R], AsyncIterator[Tuple[int, R]]):
     """The rows of a batch as they come, each with its index in ``queries``. ``summary`` is there after the last."""
 
-    def __init__(self, begin: Callable[[], Coroutine[None, None, _Begun]]) -> None:
+    def __init__(self, begin: Callable[[], Coroutine[None, None, _Begun[R]]]) -> None:
         self._begin = begin
-        self._begun: Optional[_Begun] = None
+        self._begun: Optional[_Begun[R]] = None
         self._is_closed = False
 
     @property
@@ -303,7 +390,7 @@ class AsyncStream(AsyncIterator[Tuple[int, Row]]):
     def summary(self) -> Optional[BatchSummary]:
         return None if self._begun is None else self._begun.lines.summary
 
-    async def __anext__(self) -> Tuple[int, Row]:
+    async def __anext__(self) -> Tuple[int, R]:
         if self._is_closed:
             raise StopAsyncIteration
         if self._begun is None:
@@ -316,7 +403,7 @@ class AsyncStream(AsyncIterator[Tuple[int, Row]]):
         if self._begun is not None:
             await self._begun.close()
 
-    async def __aenter__(self) -> "AsyncStream":
+    async def __aenter__(self) -> "AsyncStream[R]":
         if self._begun is None:
             self._begun = await self._begin()
         return self

@@ -20,7 +20,7 @@ from .errors import (
     QuarryError,
     UnexpectedAnswerError,
 )
-from .models import Account, BulkResult, Issue, Meta, RowInput, SearchResult
+from .models import Account, BulkResult, Issue, Meta, PageInput, PageResult, PagesResult, RowInput, SearchResult
 
 T = TypeVar("T")
 
@@ -29,6 +29,8 @@ log = logging.getLogger("quarry")
 #: A search may take 15 seconds and a batch 60. An attempt that takes longer was lost.
 QUERY_ATTEMPT_SECONDS = 20.0
 BULK_ATTEMPT_SECONDS = 65.0
+#: A page may take 15 seconds to fetch, as long again to wait for a parser, and 5 to parse.
+PAGE_ATTEMPT_SECONDS = 40.0
 ME_ATTEMPT_SECONDS = 10.0
 #: A streamed batch has at least an empty line each 10 seconds.
 STREAM_SILENCE_SECONDS = 25.0
@@ -36,6 +38,7 @@ CONNECT_SECONDS = 10.0
 
 QUERY_SECONDS = 60.0
 BULK_SECONDS = 180.0
+PAGE_SECONDS = 90.0
 ME_SECONDS = 60.0
 
 FIRST_BACKOFF_SECONDS = 0.25
@@ -121,7 +124,7 @@ def bulk(
         BULK_ATTEMPT_SECONDS,
         BULK_SECONDS if seconds is None else seconds,
         key=_named(key),
-        body=_bulk_body(queries, defaults),
+        body=_batch_body("queries", queries, defaults),
     )
 
 
@@ -139,7 +142,62 @@ def stream(
         STREAM_SILENCE_SECONDS if key is None else BULK_ATTEMPT_SECONDS,
         BULK_SECONDS if seconds is None else seconds,
         key=None if key is None else _named(key),
-        body=_bulk_body(queries, defaults),
+        body=_batch_body("queries", queries, defaults),
+        accept="application/x-ndjson",
+    )
+
+
+def page(
+    parameters: Mapping[str, Union[str, int, bool, None]], key: Optional[str], seconds: Optional[float]
+) -> Call[PageResult]:
+    given = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in parameters.items()
+        if value is not None
+    }
+    text = urllib.parse.urlencode(given, quote_via=urllib.parse.quote, errors="surrogatepass")
+    return Call(
+        "GET",
+        f"/v1/page?{text}",
+        lambda value, meta: _decode.decode(PageResult, value, meta=meta),
+        PAGE_ATTEMPT_SECONDS,
+        PAGE_SECONDS if seconds is None else seconds,
+        key=_named(key),
+    )
+
+
+def pages(
+    urls: Sequence[PageInput],
+    defaults: Mapping[str, Union[str, int, bool, None]],
+    key: Optional[str],
+    seconds: Optional[float],
+) -> Call[PagesResult]:
+    return Call(
+        "POST",
+        "/v1/pages",
+        lambda value, meta: _decode.decode(PagesResult, value, meta=meta),
+        BULK_ATTEMPT_SECONDS,
+        BULK_SECONDS if seconds is None else seconds,
+        key=_named(key),
+        body=_batch_body("urls", urls, defaults),
+    )
+
+
+def pages_stream(
+    urls: Sequence[PageInput],
+    defaults: Mapping[str, Union[str, int, bool, None]],
+    key: Optional[str],
+    seconds: Optional[float],
+) -> Call[None]:
+    """``stream`` for pages."""
+    return Call(
+        "POST",
+        "/v1/pages",
+        lambda value, meta: None,
+        STREAM_SILENCE_SECONDS if key is None else BULK_ATTEMPT_SECONDS,
+        BULK_SECONDS if seconds is None else seconds,
+        key=None if key is None else _named(key),
+        body=_batch_body("urls", urls, defaults),
         accept="application/x-ndjson",
     )
 
@@ -155,11 +213,13 @@ def me(seconds: Optional[float]) -> Call[Account]:
     )
 
 
-def _bulk_body(queries: Sequence[RowInput], defaults: Mapping[str, object]) -> bytes:
-    if isinstance(queries, (str, bytes)):
-        raise TypeError("queries must be a list, not one text")
+def _batch_body(
+    name: str, rows: Sequence[object], defaults: Mapping[str, object]
+) -> bytes:
+    if isinstance(rows, (str, bytes)):
+        raise TypeError(f"{name} must be a list, not one text")
     given = {name: value for name, value in defaults.items() if value is not None}
-    return json.dumps({"queries": list(queries), **given}).encode("ascii")
+    return json.dumps({name: list(rows), **given}).encode("ascii")
 
 
 def _named(key: Optional[str]) -> str:
@@ -254,6 +314,10 @@ class Attempts(Generic[T]):
             own["code"] = code
         elif of is BY_CODE["unsupported_geo"]:
             own["supported"] = _texts(envelope.get("details"))
+        elif of is BY_CODE["page_unreadable"]:
+            http_status = envelope.get("http_status")
+            own["reason"] = _text(envelope.get("reason"))
+            own["http_status"] = http_status if isinstance(http_status, int) else None
         elif of is BY_CODE["quota_exceeded"]:
             names = ("plan", "quota", "credits_used", "remaining", "balance", "resets_at")
             own.update({name: envelope.get(name) for name in names})

@@ -36,7 +36,7 @@ def wire_fields(of: Any) -> Dict[str, Any]:
 
 
 @lru_cache(maxsize=None)
-def _optional(of: Any) -> FrozenSet[str]:
+def optional_fields(of: Any) -> FrozenSet[str]:
     """The names of fields that may be absent, which have a default."""
     return frozenset(it.name for it in dataclasses.fields(of) if it.default is not dataclasses.MISSING)
 
@@ -47,7 +47,7 @@ def _fields_decoded(of: Any, value: object, where: str, extra: Dict[str, object]
     fields = {
         name: _decoded(hint, value.get(name, _ABSENT), name)
         for name, hint in wire_fields(of).items()
-        if name in value or name not in _optional(of)
+        if name in value or name not in optional_fields(of)
     }
     return of(**fields, **extra)
 
@@ -67,7 +67,7 @@ def _decoded(hint: Any, value: object, where: str) -> Any:
         return _fields_decoded(hint, value, where, {})
     # A word that is new since this version, such as a seventh target, is text too.
     expected: Type[object] = str if origin is Literal else hint
-    if not isinstance(value, expected) or isinstance(value, bool):
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
         raise WrongShape(f"{where} is missing" if value is _ABSENT else f"{where} is not {expected.__name__}")
     return value
 

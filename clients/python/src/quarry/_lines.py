@@ -1,18 +1,24 @@
 """The lines of a streamed batch (R46), for both clients."""
 
-from typing import Iterator, Optional, Tuple
+from typing import Generic, Iterator, Optional, Tuple, Type, TypeVar
 
 from . import _decode
 from .errors import StreamCutError
-from .models import BatchStart, BatchSummary, ErrorRow, Meta, Row, ServedRow
+from .models import BatchStart, BatchSummary, Meta
+
+R = TypeVar("R")
+
+#: The classes of the rows that were answered, and of those that failed.
+RowTypes = Tuple[Type[R], Type[R]]
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 
 
-class BatchLines:
+class BatchLines(Generic[R]):
     """What has come of a batch so far."""
 
-    def __init__(self, key: Optional[str], meta: Meta) -> None:
+    def __init__(self, key: Optional[str], meta: Meta, types: RowTypes[R]) -> None:
+        self._types = types
         self._key = key
         self._rest = b""
         self.meta = meta
@@ -20,7 +26,7 @@ class BatchLines:
         self.summary: Optional[BatchSummary] = None
         self.received = 0
 
-    def rows(self, chunk: bytes) -> Iterator[Tuple[int, Row]]:
+    def rows(self, chunk: bytes) -> Iterator[Tuple[int, R]]:
         """The rows whose lines end in a chunk of the body.
 
         ``httpx`` has ``iter_lines``, which also splits at U+2028 and other characters that a JSON text may hold.
@@ -45,7 +51,7 @@ class BatchLines:
             meta=self.meta,
         )
 
-    def _taken(self, line: bytes) -> Optional[Tuple[int, Row]]:
+    def _taken(self, line: bytes) -> Optional[Tuple[int, R]]:
         try:
             value = _decode.parse(line)
             kind = value.get("type") if isinstance(value, dict) else None
@@ -57,7 +63,7 @@ class BatchLines:
                 index = value.get("index")
                 if not isinstance(index, int):
                     raise _decode.WrongShape("a row has no index")
-                return index, _decode.decode(ServedRow if value.get("status") == "ok" else ErrorRow, value)
+                return index, _decode.decode(self._types[0 if value.get("status") == "ok" else 1], value)
             # Any other kind of line is newer than this version.
             return None
         except _decode.WrongShape as wrong:

@@ -2,30 +2,43 @@
 
 import ssl
 import time
-from typing import Dict, Iterator, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Dict, Generic, Iterator, Optional, Sequence, Tuple, TypeVar, Union
 
 import httpx
 
 from . import _calls, _http
 from ._calls import DEFAULT_RETRIES, Attempts, Call, Lost, Reply, Wait
-from ._lines import BatchLines
+from ._lines import BatchLines, RowTypes
 from .models import (
     NO_META,
     Account,
     BatchStart,
     BatchSummary,
     BulkResult,
+    ErrorRow,
     Meta,
+    PageFormat,
+    PageInput,
+    PageResult,
+    PageRow,
+    PagesResult,
+    ReadRow,
     Row,
     RowInput,
     Freshness,
     Safe,
     Topic,
     SearchResult,
+    ServedRow,
     Target,
+    UnreadRow,
 )
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+_ROWS: RowTypes[Row] = (ServedRow, ErrorRow)
+_PAGE_ROWS: RowTypes[PageRow] = (ReadRow, UnreadRow)
 
 
 class Client:
@@ -145,7 +158,7 @@ class Client:
         topic: Optional[Topic] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
-    ) -> "Stream":
+    ) -> "Stream[Row]":
         """Runs a batch and hands out each row with its index as soon as it is there.
 
         A stream that is cut off raises ``StreamCutError``. It is not tried again: its rows were charged. With an
@@ -164,7 +177,81 @@ class Client:
             "exclude_domains": exclude_domains,
             "topic": topic,
         }
-        return self._stream(_calls.stream(queries, defaults, idempotency_key, self._seconds(timeout)))
+        return self._stream(_calls.stream(queries, defaults, idempotency_key, self._seconds(timeout)), _ROWS)
+
+    def page(
+        self,
+        url: str,
+        *,
+        format: Optional[PageFormat] = None,
+        start: Optional[int] = None,
+        max_chars: Optional[int] = None,
+        links: Optional[bool] = None,
+        max_age: Optional[int] = None,
+        source: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> PageResult:
+        """Reads the text of one page. It costs a credit. ``PageUnreadableError`` has the reason if it cannot be read."""
+        parameters: Dict[str, Union[str, int, bool, None]] = {
+            "url": url,
+            "format": format,
+            "start": start,
+            "max_chars": max_chars,
+            "links": links,
+            "max_age": max_age,
+            "source": source,
+        }
+        return self._run(_calls.page(parameters, idempotency_key, self._seconds(timeout)))
+
+    def pages(
+        self,
+        urls: Sequence[PageInput],
+        *,
+        format: Optional[PageFormat] = None,
+        start: Optional[int] = None,
+        max_chars: Optional[int] = None,
+        links: Optional[bool] = None,
+        max_age: Optional[int] = None,
+        source: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> PagesResult:
+        """Reads 1 to 20 pages, each an address or a ``PageRequest``. It costs a credit for each page that was read."""
+        defaults: Dict[str, Union[str, int, bool, None]] = {
+            "format": format,
+            "start": start,
+            "max_chars": max_chars,
+            "links": links,
+            "max_age": max_age,
+            "source": source,
+        }
+        return self._run(_calls.pages(urls, defaults, idempotency_key, self._seconds(timeout)))
+
+    def pages_stream(
+        self,
+        urls: Sequence[PageInput],
+        *,
+        format: Optional[PageFormat] = None,
+        start: Optional[int] = None,
+        max_chars: Optional[int] = None,
+        links: Optional[bool] = None,
+        max_age: Optional[int] = None,
+        source: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> "Stream[PageRow]":
+        """Reads pages and returns each with its index as soon as it is read. Otherwise the same as ``stream``."""
+        defaults: Dict[str, Union[str, int, bool, None]] = {
+            "format": format,
+            "start": start,
+            "max_chars": max_chars,
+            "links": links,
+            "max_age": max_age,
+            "source": source,
+        }
+        call = _calls.pages_stream(urls, defaults, idempotency_key, self._seconds(timeout))
+        return self._stream(call, _PAGE_ROWS)
 
     def me(self, *, timeout: Optional[float] = None) -> Account:
         """The account behind the key. It costs nothing."""
@@ -194,13 +281,13 @@ class Client:
                 return result
             time.sleep(result.seconds)
 
-    def _stream(self, call: Call[None]) -> "Stream":
+    def _stream(self, call: Call[None], types: RowTypes[R]) -> "Stream[R]":
         attempts = Attempts(call, self._max_retries)
         while True:
             ends = attempts.attempt_ends
             response = self._send(call, ends)
             if isinstance(response, httpx.Response) and response.status_code == 200:
-                return Stream(response, BatchLines(call.key, Meta.of(response.headers)), attempts.deadline)
+                return Stream(response, BatchLines(call.key, Meta.of(response.headers), types), attempts.deadline)
             time.sleep(attempts.failed(self._read(response, ends)))
 
     # Both return their failure, so that frames of httpx, which hold the key, are in no traceback.
@@ -227,14 +314,14 @@ class Client:
         return _http.reply_of(response, bytes(body))
 
 
-class Stream(Iterator[Tuple[int, Row]]):
-    """The rows of a batch as they come, each with its index in ``queries``. ``summary`` is there after the last."""
+class Stream(Generic[R], Iterator[Tuple[int, R]]):
+    """The rows of a batch as they come, each with its index in ``queries`` or ``urls``. ``summary`` is there after the last."""
 
-    def __init__(self, response: httpx.Response, lines: BatchLines, deadline: float) -> None:
+    def __init__(self, response: httpx.Response, lines: BatchLines[R], deadline: float) -> None:
         self._response = response
         self._chunks = response.iter_bytes()
         self._lines = lines
-        self._rows: Iterator[Tuple[int, Row]] = iter(())
+        self._rows: Iterator[Tuple[int, R]] = iter(())
         self._deadline = deadline
 
     @property
@@ -249,7 +336,7 @@ class Stream(Iterator[Tuple[int, Row]]):
     def summary(self) -> Optional[BatchSummary]:
         return self._lines.summary
 
-    def __next__(self) -> Tuple[int, Row]:
+    def __next__(self) -> Tuple[int, R]:
         try:
             while not self._response.is_closed:
                 for row in self._rows:
@@ -264,7 +351,7 @@ class Stream(Iterator[Tuple[int, Row]]):
         """Ends the batch: rows that have not started are not run."""
         self._response.close()
 
-    def __enter__(self) -> "Stream":
+    def __enter__(self) -> "Stream[R]":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -147,6 +147,24 @@ class QuotaExceededError(ApiError):
         self.resets_at = resets_at
 
 
+class PageUnreadableError(ApiError):
+    """The page could not be read, which is free. ``http_status`` is the site's status, if it responded."""
+
+    code = "page_unreadable"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: Optional[str] = None,
+        http_status: Optional[int] = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(message, **common)
+        self.reason = reason
+        self.http_status = http_status
+
+
 class NotFoundError(ApiError):
     """No such route: ``base_url`` may be wrong."""
 
@@ -191,6 +209,7 @@ _CLASSES: Tuple[Type[ApiError], ...] = (
     UnsupportedParameterError,
     UnauthorizedError,
     QuotaExceededError,
+    PageUnreadableError,
     NotFoundError,
     IdempotencyInProgressError,
     RateLimitedError,

@@ -1,4 +1,4 @@
-import type { OrganicResult, Plan, SearchResult } from "../api.ts"
+import type { OrganicResult, PageResult, PageUnreadable, Plan, SearchResult } from "../api.ts"
 import type { Clock } from "../Call.ts"
 import type { Quarry, QuarryOptions } from "../client.ts"
 
@@ -16,6 +16,16 @@ export interface TestResult extends Pick<OrganicResult, "title" | "url"> {
 /** The end of a search: results, a provider that fails, or one that never answers, which is a timeout after 15 s. */
 export type TestAnswer = ReadonlyArray<TestResult> | "upstream_error" | "never"
 
+/** A page of the web. `text` is `content` without Markdown; the same as `content` if absent. */
+export interface TestPage extends Pick<PageResult, "content">, Partial<Omit<PageMetadata, "url">> {
+  readonly text?: string
+}
+
+type PageMetadata = Omit<PageResult, "id" | "content" | "format" | "start" | "characters" | "truncated" | "fetched_at">
+
+/** A page, the reason why it cannot be read, or a site that never answers, which is `timed_out` after 15 s. */
+export type TestPageAnswer = TestPage | PageUnreadable["reason"] | "never"
+
 export interface TestQuarryOptions {
   /** Without it `trial`, with its 100 credits. */
   readonly plan?: Plan
@@ -28,6 +38,11 @@ export interface TestQuarryOptions {
    * It may wait by the test's clock, and for nothing else.
    */
   readonly search?: (search: TestSearch) => TestAnswer | Promise<TestAnswer>
+  /**
+   * The web: the page at an address. Without it every page is `unreachable`. Pages are cached as searches are, and it may
+   * wait by the test's clock alone.
+   */
+  readonly page?: (url: string) => TestPageAnswer | Promise<TestPageAnswer>
   /** The time for which answers are cached; 0 for none. Without it five minutes. */
   readonly cacheTtlMs?: number
   /** Unix milliseconds at the start. Without it 1 January 2026. */
@@ -60,6 +75,14 @@ export interface ChargedSearch {
   readonly cached: boolean
 }
 
+export interface ChargedPage {
+  readonly id: string
+  readonly url: string
+  readonly outcome: "ok"
+  readonly credits: number
+  readonly cached: boolean
+}
+
 /** The clock of a service and of its clients, which only the test moves. */
 export interface TestClock extends Clock {
   readonly sleep: (ms: number) => Promise<void>
@@ -86,5 +109,7 @@ export interface TestQuarry {
   readonly grant: (credits: number) => Promise<void>
   /** The searches that were charged, the latest first: the query log. */
   readonly charged: () => Promise<ReadonlyArray<ChargedSearch>>
+  /** The pages that were charged, the latest first. */
+  readonly chargedPages: () => Promise<ReadonlyArray<ChargedPage>>
   readonly close: () => Promise<void>
 }

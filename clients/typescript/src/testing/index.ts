@@ -41,8 +41,12 @@ export const createTestQuarry = async (options: TestQuarryOptions = {}): Promise
     },
     grant: (credits) => run(service.grant(credits)),
     charged: async () =>
-      (await run(service.charged)).flatMap(({ cached, credits, id, outcome, request: { query } }) =>
-        outcome === "page_unreadable" ? [] : [{ id, query, outcome, credits, cached }]
+      (await run(service.charged)).flatMap(({ cached, credits, id, outcome, page, request: { query } }) =>
+        page !== undefined || outcome === "page_unreadable" ? [] : [{ id, query, outcome, credits, cached }]
+      ),
+    chargedPages: async () =>
+      (await run(service.charged)).flatMap(({ cached, credits, id, outcome, page, request: { query } }) =>
+        page !== undefined && outcome === "ok" ? [{ id, url: query, outcome, credits, cached }] : []
       ),
     close: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }

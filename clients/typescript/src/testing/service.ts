@@ -5,8 +5,10 @@ import type { Scope } from "effect/Scope"
 import { UpstreamError } from "../../../../src/domain/errors.ts"
 import type { SearchRequest } from "../../../../src/domain/search/SearchRequest.ts"
 import { AccountGroup } from "../../../../src/http/groups/AccountGroup.ts"
+import { PagesGroup } from "../../../../src/http/groups/PagesGroup.ts"
 import { SearchGroup } from "../../../../src/http/groups/SearchGroup.ts"
 import * as account from "../../../../src/http/handlers/account.ts"
+import * as pages from "../../../../src/http/handlers/pages.ts"
 import * as search from "../../../../src/http/handlers/search.ts"
 import * as Authentication from "../../../../src/http/middleware/Authentication.ts"
 import * as Cors from "../../../../src/http/middleware/Cors.ts"
@@ -17,10 +19,12 @@ import { maxBodyBytes } from "../../../../src/http/requests/body.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
+import { PageSettings } from "../../../../src/services/pages/PageSettings.ts"
 import { QueryLog } from "../../../../src/services/search/QueryLog.ts"
 import * as InMemory from "../../../../src/testing/InMemory.ts"
 import type { ManualClock } from "./ManualClock.ts"
 import type { TestAnswer, TestQuarryOptions } from "./TestQuarry.ts"
+import { web } from "./web.ts"
 
 /*
  * The server's own modules: routes, middleware, services and the memory layers that its tests hold to the databases'.
@@ -28,11 +32,11 @@ import type { TestAnswer, TestQuarryOptions } from "./TestQuarry.ts"
  */
 
 /** The routes that keys open, with the identity of the whole API, whose handlers they have. */
-const Api = HttpApi.make("quarry").add(SearchGroup).add(AccountGroup)
+const Api = HttpApi.make("quarry").add(SearchGroup).add(PagesGroup).add(AccountGroup)
 
 export const routes = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(
-    Layer.provide(Layer.merge(search.layer, account.layer)),
+    Layer.provide(Layer.mergeAll(search.layer, pages.layer, account.layer)),
     Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer])
   ),
   Cors.layer,
@@ -44,6 +48,8 @@ const threeResults: TestAnswer = [1, 2, 3].map((number) => ({
   title: `Title ${number}`,
   snippet: `Snippet ${number}`
 }))
+
+const pageTimeout = Duration.seconds(15)
 
 const providerFailed = new UpstreamError({ message: "The search provider could not be reached." })
 
@@ -57,10 +63,14 @@ const providers = (answer: NonNullable<TestQuarryOptions["search"]>) =>
     })
   )
 
-const services = ({ cacheTtlMs = 300_000, corsOrigins = [], search = () => threeResults }: TestQuarryOptions) =>
-  InMemory.layer(providers(search), { cacheTtl: Duration.millis(cacheTtlMs), corsOrigins }).pipe(
+const services = (options: TestQuarryOptions) => {
+  const { cacheTtlMs = 300_000, corsOrigins = [], page = () => "unreachable", search = () => threeResults } = options
+  const cacheTtl = Duration.millis(cacheTtlMs)
+  return InMemory.layer(providers(search), { cacheTtl, corsOrigins, web: web(page) }).pipe(
+    Layer.provideMerge(Layer.succeed(PageSettings, { isOn: true, timeout: pageTimeout, cacheTtl })),
     Layer.provideMerge(HttpServer.layerServices)
   )
+}
 
 /** Effect's clock on the test's. */
 export const effectClock = (clock: ManualClock): Clock.Clock => {

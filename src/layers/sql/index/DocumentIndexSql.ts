@@ -15,7 +15,7 @@ import { Target } from "../../../domain/search/Target.ts"
 import { DocumentIndex } from "../../../services/index/DocumentIndex.ts"
 import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
-import { compare, load } from "./DocumentLoad.ts"
+import { compare, load, remove } from "./DocumentLoad.ts"
 
 /**
  * Documents whose titles are compared with the query: more than five pages of 20, because some may have been deleted.
@@ -359,6 +359,7 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
     DocumentIndex.of({
       load: load(sql),
       compare: compare(sql),
+      remove: remove(sql),
       search: search(sql),
       stats: stats(sql),
       clear: clear(sql)

@@ -266,3 +266,25 @@ export const compare =
         return yield* Effect.orDie(countOthers(sql, seen))
       })
     )
+
+export const remove =
+  (sql: SqlClient.SqlClient): DocumentIndex["Service"]["remove"] =>
+  (urls, target) =>
+    Effect.gen(function* () {
+      let removed = 0
+      for (const batch of Arr.chunksOf(urls, batchSize)) {
+        const [row] = yield* unlimited(
+          sql,
+          countRows(sql`
+          with removed as (
+            delete from indexed_documents
+            where target is not distinct from ${target ?? null}::text and url = any (${batch.map((url) => storable(url))}::text[])
+            returning 1
+          )
+          select count(*)::int as count from removed`)
+        )
+        removed += row?.count ?? 0
+      }
+      if (removed > 0) yield* finish(sql, 0)
+      return removed
+    }).pipe(Effect.orDie)

@@ -1,14 +1,14 @@
 import { Effect } from "effect"
 import type { Headers, HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
-import * as ClientAddress from "../../domain/accounts/ClientAddress.ts"
-import { unauthorized } from "../../domain/errors.ts"
-import { isTrustedHost } from "../../domain/net/RequestHost.ts"
-import { Keyless } from "../../services/accounts/Keyless.ts"
-import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
-import { Deployment } from "../../services/operations/Deployment.ts"
-import { clientIp } from "../middleware/clientAddress.ts"
-import { isCrossOrigin } from "../ownPage.ts"
+import * as ClientAddress from "../../../domain/accounts/ClientAddress.ts"
+import { unauthorized } from "../../../domain/errors.ts"
+import { isTrustedHost } from "../../../domain/net/RequestHost.ts"
+import { Keyless } from "../../../services/accounts/Keyless.ts"
+import { TrustedProxies } from "../../../services/accounts/TrustedProxies.ts"
+import { Deployment } from "../../../services/operations/Deployment.ts"
+import { clientIp } from "../../middleware/clientAddress.ts"
+import { isCrossOrigin } from "../../ownPage.ts"
 
 /**
  * Finds the principal of a request without a credential (R43). Accepts only clients in networks that the operator

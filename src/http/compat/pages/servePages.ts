@@ -1,0 +1,65 @@
+import { Clock, Effect } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { AccountPrincipal, Principal } from "../../../domain/accounts/Principal.ts"
+import { pageTarget } from "../../../domain/search/Target.ts"
+import { PageBatches } from "../../../services/pages/PageBatches.ts"
+import { type PageSettlement, Pages } from "../../../services/pages/Pages.ts"
+import { addLogFields, setHeaders } from "../../CurrentRequest.ts"
+import { noteError } from "../../errors.ts"
+import { batchFacts } from "../../handlers/batches.ts"
+import { pageFacts } from "../../handlers/pages.ts"
+import { logSettlement, withQuotaOnFailure } from "../../handlers/settlements.ts"
+import { quotaHeaders } from "../../responses/headers.ts"
+import type { CompatError } from "../CompatError.ts"
+import { makeGate } from "../gate/gate.ts"
+import type { PageAnswer, PageCompatError, PageForm, PagesForm } from "./PageForm.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Served<E> = Effect.fn.Return<HttpServerResponse.HttpServerResponse, E, Request>
+
+/** The cast: the gate admits keys, and requests without one that an account pays for. */
+const payer = (principal: Principal): AccountPrincipal => principal as AccountPrincipal
+
+const respond = (answer: PageAnswer): HttpServerResponse.HttpServerResponse =>
+  "json" in answer ? HttpServerResponse.jsonUnsafe(answer.json) : HttpServerResponse.text(answer.text)
+
+/** Builds the handlers for pages in another service's format. */
+export const makeServePages = Effect.gen(function* () {
+  const gate = yield* makeGate
+  const pages = yield* Pages
+  const batches = yield* PageBatches
+
+  const one = Effect.fnUntraced(function* (form: PageForm, request: Request): Served<PageCompatError> {
+    const { fields, principal, state } = yield* gate(form, request)
+    const { answer, request: asked } = yield* Effect.fromResult(form.decode(fields))
+    addLogFields(state, { target: pageTarget })
+    const running = pages.read(payer(principal), asked, (settlement) => {
+      state.work = logSettlement<PageSettlement, unknown>(state, settlement, pageFacts)
+    })
+    const settlement = yield* withQuotaOnFailure(state, running)
+    addLogFields(state, pageFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    return respond(answer(yield* Effect.fromResult(settlement.body)))
+  }, Effect.tapError(noteError))
+
+  const many = Effect.fnUntraced(function* <E extends PageCompatError>(
+    form: PagesForm<E>,
+    request: Request
+  ): Served<CompatError | E> {
+    const { fields, principal, state } = yield* gate(form, request)
+    const { answer, rows } = yield* Effect.fromResult(form.decode(fields))
+    addLogFields(state, { target: pageTarget, rows: rows.length })
+    const startedAt = yield* Clock.currentTimeMillis
+    const running = batches.run(payer(principal), rows, ({ settlement }) => {
+      state.work = logSettlement(state, settlement, batchFacts)
+    })
+    const settlement = yield* withQuotaOnFailure(state, running)
+    addLogFields(state, batchFacts(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    const durationMs = (yield* Clock.currentTimeMillis) - startedAt
+    const read = { rows: settlement.body.results, requestId: state.id, durationMs }
+    return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer(read)))
+  }, Effect.tapError(noteError))
+
+  return { one, many }
+})

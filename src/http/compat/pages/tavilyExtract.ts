@@ -1,0 +1,35 @@
+import { Result } from "effect"
+import { decoder } from "../../../domain/requests/fields.ts"
+import { readJson } from "../../requests/body.ts"
+import type { PagesForm, ReadPages } from "./PageForm.ts"
+import { toWholePage } from "./PageForm.ts"
+import { type TavilyExtractAnswer, TavilyExtractRequest } from "./TavilyExtractGroup.ts"
+
+const decode = decoder(TavilyExtractRequest)
+
+/** The addresses are the caller's own, by which clients find the results. */
+const answerTo =
+  (urls: ReadonlyArray<string>) =>
+  ({ durationMs, requestId, rows }: ReadPages): Result.Result<TavilyExtractAnswer> => {
+    const placed = rows.map((row, index) => ({ row, url: urls[index] ?? "" }))
+    return Result.succeed({
+      results: placed.flatMap(({ row, url }) =>
+        row.status === "ok" ? [{ url, raw_content: row.content, images: [] }] : []
+      ),
+      failed_results: placed.flatMap(({ row, url }) => (row.status === "ok" ? [] : [{ url, error: row.message }])),
+      response_time: durationMs / 1000,
+      request_id: requestId
+    })
+  }
+
+export const tavilyExtract: PagesForm = {
+  name: "tavily",
+  fields: Object.keys(TavilyExtractRequest.fields),
+  takesKeyInBody: true,
+  read: readJson,
+  decode: (fields) =>
+    Result.map(decode(fields), ({ format, urls }) => {
+      const all = typeof urls === "string" ? [urls] : urls
+      return { rows: all.map((url) => toWholePage({ url, format, source: "compat:tavily" })), answer: answerTo(all) }
+    })
+}

@@ -1,0 +1,88 @@
+import { Effect, FileSystem, Option, Path, Schema } from "effect"
+import { OperatorError } from "../../../domain/OperatorError.ts"
+
+/**
+ * The state of a crawl, in a file with a line for each page. It says which pages a stopped crawl has already loaded, and
+ * which versions of pages the index has. A killed process loses at most its last line.
+ */
+
+export class CrawlStateError extends OperatorError("CrawlStateError") {}
+
+/** A page as it was read last. */
+const PageLine = Schema.Struct({
+  url: Schema.String,
+  /** The crawl that read it. */
+  run: Schema.Int,
+  /** Of the text in the index. Undefined for a page that is not in the index. */
+  hash: Schema.optionalKey(Schema.String),
+  /** True if the site no longer has the page, or does not want it indexed. */
+  isGone: Schema.optionalKey(Schema.Boolean),
+  etag: Schema.optionalKey(Schema.String),
+  lastModified: Schema.optionalKey(Schema.String),
+  /** The address that it redirects to. */
+  movedTo: Schema.optionalKey(Schema.String),
+  links: Schema.optionalKey(Schema.Array(Schema.String))
+})
+export type PageLine = typeof PageLine.Type
+
+const Line = Schema.fromJsonString(Schema.Union([PageLine, Schema.Struct({ finished: Schema.Int })]))
+const decodeLine = Schema.decodeUnknownOption(Line)
+
+export interface CrawlState {
+  /** The number of this crawl. A crawl that was stopped goes on under its number. */
+  readonly run: number
+  readonly isResumed: boolean
+  readonly pages: Map<string, PageLine>
+  readonly write: (lines: ReadonlyArray<PageLine>) => Effect.Effect<void, CrawlStateError>
+  /** Ends the crawl, and leaves one line for each page that it found or that the index still has. */
+  readonly finish: (removed: ReadonlySet<string>) => Effect.Effect<void, CrawlStateError>
+}
+
+const toText = (lines: Iterable<unknown>): string => [...lines].map((line) => `${JSON.stringify(line)}\n`).join("")
+
+export const open = Effect.fnUntraced(function* (file: string) {
+  const files = yield* FileSystem.FileSystem
+  const { dirname } = yield* Path.Path
+  const orFail = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.mapError(
+      effect,
+      () => new CrawlStateError({ message: `${file} cannot be read or written. Name another file with --state.` })
+    )
+  const exists = yield* orFail(files.exists(file))
+  const text = exists ? yield* orFail(files.readFileString(file)) : ""
+  const pages = new Map<string, PageLine>()
+  let finished = 0
+  let latest = 0
+  for (const line of text.split("\n")) {
+    // A line that a kill cut short is as good as none.
+    const found = Option.getOrUndefined(decodeLine(line))
+    if (found === undefined) continue
+    if ("finished" in found) finished = found.finished
+    else {
+      pages.set(found.url, found)
+      latest = Math.max(latest, found.run)
+    }
+  }
+  const isResumed = latest > finished
+  yield* orFail(files.makeDirectory(dirname(file), { recursive: true }))
+  const run = isResumed ? latest : finished + 1
+  const state: CrawlState = {
+    run,
+    isResumed,
+    pages,
+    write: (lines) => {
+      for (const line of lines) pages.set(line.url, line)
+      // A line that was cut short ends before the first of these.
+      return orFail(files.writeFileString(file, `\n${toText(lines)}`, { flag: "a" }))
+    },
+    finish: Effect.fnUntraced(function* (removed) {
+      const kept = [...pages.values()].filter(
+        ({ hash, run: last, url }) => (hash !== undefined || last === run) && !removed.has(url)
+      )
+      const whole = toText([...kept, { finished: run }])
+      yield* orFail(files.writeFileString(`${file}.new`, whole))
+      yield* orFail(files.rename(`${file}.new`, file))
+    })
+  }
+  return state
+})

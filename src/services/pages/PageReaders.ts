@@ -1,0 +1,27 @@
+import { Context, type Duration, type Effect } from "effect"
+import type { PageUnreadable, UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
+import type { PageCopy } from "../../domain/pages/PageBody.ts"
+
+/** Why no reader had the page: the page itself, or a reader that is down. None of these is charged (R59). */
+export type ReadFailure = PageUnreadable | UpstreamError | UpstreamTimeout
+
+/** Another service that reads pages. */
+export interface RemoteReader {
+  /** The provider's name in the provider file. */
+  readonly name: string
+  /** Fails with `upstream_timeout` after `timeout`. */
+  readonly read: (url: URL, timeout: Duration.Duration) => Effect.Effect<PageCopy, ReadFailure>
+}
+
+/** Quarry's own fetcher and parser. */
+export const direct = "direct"
+
+/** The readers of pages in the order in which they are tried. */
+export const PageReaders = Context.Reference<ReadonlyArray<typeof direct | RemoteReader>>(
+  "quarry/services/pages/PageReaders",
+  { defaultValue: () => [direct] }
+)
+
+/** True if the next reader may do better: a challenge, a page that needs a browser, or a reader that is down. */
+export const mayBeReadElsewhere = (failure: ReadFailure): boolean =>
+  failure._tag !== "page_unreadable" || failure.reason === "forbidden" || failure.reason === "no_text"
