@@ -347,7 +347,8 @@ describe("quarry providers check", () => {
         countries: ["us", "de"],
         languages: "any",
         max_query_code_points: null,
-        max_query_words: null
+        max_query_words: null,
+        options: ["exclude_domains"]
       })
       assert.deepStrictEqual(providers[2], {
         provider: "bad0",

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Metric, References, Schema, Tracer } from "effect"
+import { Effect, Layer, Metric, References, Schema, Tracer } from "effect"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
 import { SearchResult } from "../../src/domain/search/SearchResult.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
+import { NamedTargets } from "../../src/services/providers/NamedTargets.ts"
 import { mcpMessages } from "../../src/services/telemetry/Metrics.ts"
 import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
@@ -44,6 +45,21 @@ const withoutCountries = ({ enum: countries, ...rest }: Record<string, unknown>)
   Array.isArray(countries) && countries.length > 100 ? rest : { ...rest, ...(countries ? { enum: countries } : {}) }
 
 describe("the tools' descriptions", () => {
+  it.effect("R73: web_search names the operator's targets, and nothing more without them", () =>
+    Effect.gen(function* () {
+      const named = Layer.succeed(NamedTargets, {
+        alpha_search: { name: "General web", about: "All languages" },
+        beta_search: { name: "Intranet" }
+      })
+      const described = (yield* Effect.provide(listed, named)).web_search.description
+      const plain = (yield* listed).web_search.description
+      assert.strictEqual(
+        described,
+        `${plain} Targets: alpha_search (General web): All languages. beta_search (Intranet).`
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("web_search takes what GET /v1/query takes, and max_characters", () =>
     Effect.gen(function* () {
       const { properties, required } = (yield* listed).web_search.inputSchema
