@@ -42,11 +42,22 @@ beforeAll(() => {
 })
 afterAll(() => project.remove())
 
+/** One worker that keeps what it has loaded, so that the time of a test is its own. */
+const sequential = ["--maxWorkers=1", "--no-isolate"]
+
 /** Runs the tests of a folder, and answers how each file ended. */
 const run = (folder: string): ReadonlyArray<FileResult> => {
   const report = join(project.directory, `${folder}.json`)
   const root = join(project.directory, folder)
-  const { output } = project.run(vitest, "run", "--root", root, "--reporter=json", `--outputFile=${report}`)
+  const { output } = project.run(
+    vitest,
+    "run",
+    "--root",
+    root,
+    "--reporter=json",
+    `--outputFile=${report}`,
+    ...sequential
+  )
   if (!existsSync(report)) return assert.fail(output)
   return JSON.parse(readFileSync(report, "utf8")).testResults
 }
