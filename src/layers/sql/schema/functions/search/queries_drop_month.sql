@@ -29,7 +29,7 @@ begin
     return null;
   end if;
   bytes := pg_total_relation_size(('queries_' || month)::regclass);
-  -- In the order in which usage reads them, to avoid deadlocks.
+  -- In the order in which usage reads them: the other way round each would wait for the other.
   execute format('drop table if exists %I', 'usage_hours_' || month);
   execute format('drop table %I', 'queries_' || month);
   delete from usage_hours_default

@@ -24,7 +24,7 @@ begin
         missing.name, missing.parent, missing.first, missing.next
       );
     exception when check_violation then
-      -- The default partition already has rows of this month, and keeps them.
+      -- The default partition holds rows of this month already, and goes on holding it.
       null;
     end;
   end loop;

@@ -10,7 +10,7 @@ begin
     select e.id from webhook_endpoints e
     where e.account_id = account and e.disabled_at is null and (e.types = '{}' or event_type = any (e.types))
   );
-  -- Null represents email. Without settings, an account gets every type by email except the monthly reset.
+  -- Null stands for the email. Without a row of settings the account gets every type but the monthly reset.
   if exists (
     select from accounts a left join event_settings s on s.account_id = a.id
     where a.id = account and a.deleted_at is null and a.email <> ''
@@ -26,7 +26,7 @@ begin
   if not found then
     return;
   end if;
-  -- A receiver with a full queue gets no more deliveries, so that it cannot fill the table.
+  -- A receiver that lets its queue fill up must not fill the table.
   with queues as materialized (
     select t.endpoint_id, event_queue_is_full(account, t.endpoint_id) as is_full from unnest(receivers) as t (endpoint_id)
   ), added as (
