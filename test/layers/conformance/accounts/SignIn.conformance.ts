@@ -167,7 +167,9 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       yield* liftShortLimits
       const entered = yield* replica.signIn.resetPassword(browser, reset)
       assert.match(entered.location, /^\/oauth\/consent\?/)
-      assert.isTrue(entered.cookies.some((cookie) => Redacted.value(cookie).startsWith("quarry.session_token=")))
+      assert.isTrue(
+        entered.cookies.some((cookie) => /^(?:__Secure-)?quarry\.session_token=./.test(Redacted.value(cookie)))
+      )
       assert.isUndefined(yield* replica.signIn.addressOfLink(reset.token))
       assert.match((yield* enter("another horse")).location, /^\/oauth\/consent\?/)
       const again = yield* Effect.flip(replica.signIn.resetPassword(browser, reset))
