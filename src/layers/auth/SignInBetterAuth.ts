@@ -118,12 +118,10 @@ const resetPassword = (deps: Deps): SignIn["Service"]["resetPassword"] =>
     if (email === undefined) return redirect
     const app = appQueryOf(returnPath)
     const credentials = { email, password: Redacted.value(password), callbackURL: returnPath }
-    const signedIn = yield* post(deps, browser, "/sign-in/email", {
-      ...credentials,
-      ...(app !== undefined && { oauth_query: app })
-    })
-    // The password is saved in any case. Where signing in is limited, the page behind the link asks for it.
-    return redirectOf(signedIn) ?? { ...redirect, cookies: signedIn.cookies }
+    const enter = (more: object) => post(deps, browser, "/sign-in/email", { ...credentials, ...more })
+    const toApp = app === undefined ? undefined : redirectOf(yield* enter({ oauth_query: app }))
+    // The app's request may have expired. Where signing in is limited, the page behind the link asks for the password.
+    return toApp ?? redirectOf(yield* enter({})) ?? redirect
   })
 
 /** Signs people in from our pages through the library's routes. */

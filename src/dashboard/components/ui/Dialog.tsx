@@ -17,16 +17,17 @@ export interface DialogProps {
 /** A native modal dialog. It traps the focus and restores it when it closes. */
 export const Dialog = ({ children, isSticky = false, onClose, title }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
+  const opener = useRef(document.activeElement)
   const id = useId()
   useEffect(() => {
-    const opener = document.activeElement
     dialog.current?.showModal()
     const release = showInDialog(id)
     return () => {
       release()
       // Everything outside is inert until the dialog is out of the document.
+      const { current } = opener
       queueMicrotask(() => {
-        if (opener instanceof HTMLElement) opener.focus()
+        if (current instanceof HTMLElement) current.focus()
       })
     }
   }, [])
