@@ -54,7 +54,7 @@ it.live(
       const authorization = `Bearer ${secret}`
       const available = Effect.tryPromise(async () => {
         const response = await fetch(`${base}/v1/me`, { headers: { authorization } })
-        const body: { readonly credits_available: number } = await response.json()
+        const body = (await response.json()) as { readonly credits_available: number } // As the API describes it.
         return body.credits_available
       })
       const before = yield* available
