@@ -44,7 +44,7 @@ export interface CompatResults {
   readonly texts?: ReadonlyMap<string, string>
 }
 
-/** How a service's requests are read. */
+/** The reading of a service's requests. */
 export interface RequestForm {
   readonly name: CompatShape
   readonly fields: ReadonlyArray<string>

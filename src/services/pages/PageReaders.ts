@@ -2,7 +2,7 @@ import { Context, type Duration, type Effect } from "effect"
 import type { PageUnreadable, UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 
-/** Why no reader had the page: the page itself, or a reader that is down. None of these is charged (R59). */
+/** The reason for which no reader had the page: the page itself, or a reader that is down. None is charged (R59). */
 export type ReadFailure = PageUnreadable | UpstreamError | UpstreamTimeout
 
 /** Another service that reads pages. */

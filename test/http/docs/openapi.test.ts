@@ -125,7 +125,7 @@ describe("the API description", () => {
     assert.deepStrictEqual(Object.fromEntries(operations), {
       "get /v1/query": "200 400 401 402 409 429 500 502 504",
       "post /v1/bulk": "200 400 401 402 409 429 500",
-      "get /v1/page": "200 400 401 402 409 422 429 500",
+      "get /v1/page": "200 400 401 402 409 422 429 500 502 504",
       "post /v1/pages": "200 400 401 402 409 429 500",
       "get /v1/me": "200 401 429 500",
       "get /v1/account/export": "200 401 429 500",
