@@ -54,11 +54,7 @@ it.live(
       const authorization = `Bearer ${secret}`
       const available = Effect.tryPromise(async () => {
         const response = await fetch(`${base}/v1/me`, { headers: { authorization } })
-<<<<<<< HEAD
-        const body = (await response.json()) as { readonly credits_available: number } // As the API's document says.
-=======
         const body = (await response.json()) as { readonly credits_available: number } // As the API describes it.
->>>>>>> pages
         return body.credits_available
       })
       const before = yield* available

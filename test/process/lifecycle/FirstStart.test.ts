@@ -14,7 +14,13 @@ const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Servi
   yield* announce.pipe(
     Effect.provideService(FirstStart, { access: undefined }),
     Effect.provide(Readiness.layer),
-    Effect.provide(Layer.mock(Providers, { serves: (target) => Effect.succeed(target !== unserved), unsupported: () => undefined, labels: {} })),
+    Effect.provide(
+      Layer.mock(Providers, {
+        serves: (target) => Effect.succeed(target !== unserved),
+        unsupported: () => undefined,
+        labels: {}
+      })
+    ),
     Effect.provideService(Console.Console, { ...console, log: () => undefined }),
     Effect.provide(AppConfig.layerTest({ databaseUrl: Redacted.make("postgres://a"), ...settings })),
     Effect.provide(Logger.layer([Logger.make(({ message }) => lines.push(String(message)))]))

@@ -39,9 +39,11 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const { authorizationRequests, signIn } = replica
       const email = yield* makeEmail
       const [first, second] = [makeBrowser(), makeBrowser()]
-      const { query } = yield* anAuthorizationRequest(replica)
+      const { app, query } = yield* anAuthorizationRequest(replica)
       assert.deepStrictEqual(yield* authorizationRequests.describe(first.toBrowser(), query), {
         appName: "An App",
+        appId: app,
+        scopes: ["search", "read"],
         redirectUri: Apps.callback
       })
 
@@ -168,7 +170,7 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const entered = yield* replica.signIn.resetPassword(browser, reset)
       assert.match(entered.location, /^\/oauth\/consent\?/)
       assert.isTrue(
-        entered.cookies.some((cookie) => /^(?:__Secure-)?quarry\.session_token=./.test(Redacted.value(cookie)))
+        entered.cookies.some((cookie) => /^(?:__Secure-)?quarry\.session_token=/.test(Redacted.value(cookie)))
       )
       assert.isUndefined(yield* replica.signIn.addressOfLink(reset.token))
       assert.match((yield* enter("another horse")).location, /^\/oauth\/consent\?/)
