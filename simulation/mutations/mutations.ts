@@ -25,8 +25,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a cache key without the locale",
     file: "src/services/search/ResultCache.ts",
-    from: "request.geo, request.locale,",
-    to: "request.geo,"
+    from: "[target, query, geo, locale, page, num, safe]",
+    to: "[target, query, geo, page, num, safe]"
   },
   {
     name: "what comes back fills the quota first",

@@ -146,7 +146,7 @@ describe("the billing routes", () => {
     ["/v1/billing/packs", { credits: "10000" }, "credits", "must be one of 10000, 50000, 100000"],
     ["/v1/billing/sync", { checkout_id: "../orders" }, "checkout_id", "must be the checkout_id from the URL"],
     ["/v1/billing/sync", [], "", "the body must be a JSON object"],
-    ["/v1/billing/packs", "{", "", "the body must be JSON"]
+    ["/v1/billing/packs", "{", "", "the body is not valid JSON"]
   ] as const)("R6: POST %s with %j is invalid_request and reaches nobody", ([path, body, field, message]) => {
     const calls: Array<BillingStub.Call> = []
     return Effect.gen(function* () {

@@ -140,6 +140,7 @@ describe("GET /v1/query/history", () => {
           page: 1,
           num: 5,
           safe: "off",
+          options: null,
           source: "cron",
           status: "ok",
           credits: 1,

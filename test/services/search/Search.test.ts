@@ -103,14 +103,6 @@ describe("Search", () => {
     }).pipe(Effect.provide(services(providing(() => Effect.succeed(found(1))))))
   )
 
-  it("is shown in the documentation as it is run here", () => {
-    const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")
-    const shown = /```ts\n(it\.effect[\s\S]*?)```/.exec(read("docs/guides/testing.md"))?.[1]?.trim() ?? ""
-    const run = read("test/services/search/Search.test.ts").replace(/^ {2}/gm, "")
-    assert.isAbove(shown.length, 100)
-    assert.include(run, shown)
-  })
-
   it.effect("answers at 14.999 s and not after 15 s", () =>
     Effect.gen(function* () {
       const search = yield* Search
