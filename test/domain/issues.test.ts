@@ -13,7 +13,7 @@ import {
   parseNewWebhook,
   parseWebhookChange
 } from "../../src/domain/webhooks/WebhookRequest.ts"
-import { PerplexityRequest } from "../../src/http/compat/PerplexityGroup.ts"
+import { PerplexityRequest } from "../../src/http/compat/web/PerplexityGroup.ts"
 import { TavilyRequest } from "../../src/http/compat/TavilyGroup.ts"
 
 /** Fields that nearly fit, beside anything at all. */

@@ -1,5 +1,4 @@
 import type { OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
-import type { PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
 import type { FirecrawlAnswer, FirecrawlRequest } from "./pages/FirecrawlGroup.ts"
 import type { JinaAnswer } from "./pages/JinaGroup.ts"
 import type { OpenWebUiLoadAnswer, OpenWebUiLoadRequest } from "./pages/OpenWebUiLoadGroup.ts"
@@ -8,6 +7,7 @@ import type { SearxngAnswer } from "./SearxngGroup.ts"
 import type { TavilyAnswer, TavilyRequest } from "./TavilyGroup.ts"
 import type { BraveAnswer } from "./web/BraveGroup.ts"
 import type { ExaAnswer, ExaRequest } from "./web/ExaGroup.ts"
+import type { PerplexityAnswer, PerplexityRequest } from "./web/PerplexityGroup.ts"
 import type { SerperAnswer, SerperRequest } from "./web/SerperGroup.ts"
 
 const query = "http caching"

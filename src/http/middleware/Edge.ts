@@ -21,8 +21,8 @@ import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
 import { serverTiming } from "../responses/serverTiming.ts"
-import { noRoute } from "../routeHint.ts"
 import { withoutAddressInPath } from "./addressInPath.ts"
+import { noRoute } from "./routeHint.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
 
 /** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */

@@ -5,13 +5,13 @@ import { promisify } from "node:util"
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Migrations from "../../src/layers/sql/Migrations.ts"
-import * as Postgres from "../../src/layers/sql/store/Postgres.ts"
-import { describeWithRedis, RedisServer } from "../support/servers/RedisServer.ts"
-import { freshDatabase, serverUrl } from "../support/stores/Database.ts"
-import { describeWithPostgres } from "../support/stores/Postgres.ts"
+import * as Migrations from "../../../src/layers/sql/Migrations.ts"
+import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
+import { freshDatabase, serverUrl } from "../../support/stores/Database.ts"
+import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
-const guide = readFileSync(new URL("../../docs/operate/rotation.md", import.meta.url), "utf8")
+const guide = readFileSync(new URL("../../../docs/operate/rotation.md", import.meta.url), "utf8")
 
 const blocks = (language: string): ReadonlyArray<string> =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(([, text = ""]) => text)

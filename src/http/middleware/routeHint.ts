@@ -1,5 +1,5 @@
-import { NotFound } from "../domain/errors.ts"
-import { otherMethods } from "./middleware/otherMethods.ts"
+import { NotFound } from "../../domain/errors.ts"
+import { otherMethods } from "./otherMethods.ts"
 
 /** Routes that newcomers look for, with the method of each. The full list is in the OpenAPI document. */
 const methods: ReadonlyMap<string, string> = new Map([

@@ -6,12 +6,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { MockLanguageModelV4 } from "ai/test"
 import { Effect } from "effect"
 import { parse } from "yaml"
-import { answer } from "../../examples/ai-sdk-agent/agent.ts"
-import { WebSearch } from "../../examples/effect/Trends.ts"
-import { QuarryRetriever } from "../../examples/langchain-retriever/retriever.ts"
-import { freePort, spawned } from "../support/processes/Spawned.ts"
+import { answer } from "../../../examples/ai-sdk-agent/agent.ts"
+import { WebSearch } from "../../../examples/effect/Trends.ts"
+import { QuarryRetriever } from "../../../examples/langchain-retriever/retriever.ts"
+import { freePort, spawned } from "../../support/processes/Spawned.ts"
 
-const examples = new URL("../../examples/", import.meta.url)
+const examples = new URL("../../../examples/", import.meta.url)
 const timeout = 240_000
 const read = (path: string): string => readFileSync(new URL(path, examples), "utf8")
 

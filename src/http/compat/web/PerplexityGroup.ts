@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { freshnessPeriods, maxDomains } from "../../domain/options/SearchOptions.ts"
-import { parseSite } from "../../domain/options/Sites.ts"
-import { Text } from "../../domain/requests/fields.ts"
-import { ownErrors } from "./CompatError.ts"
-import { alias, documented } from "./endpoints.ts"
-import { Count, LongQuery } from "./fields.ts"
+import { freshnessPeriods, maxDomains } from "../../../domain/options/SearchOptions.ts"
+import { parseSite } from "../../../domain/options/Sites.ts"
+import { Text } from "../../../domain/requests/fields.ts"
+import { ownErrors } from "../CompatError.ts"
+import { alias, documented } from "../endpoints.ts"
+import { Count, LongQuery } from "../fields.ts"
 
 const maxQueries = 5
 

@@ -1,11 +1,11 @@
 import { Result } from "effect"
-import type { OptionFields } from "../../domain/options/SearchOptions.ts"
-import { decoder } from "../../domain/requests/fields.ts"
-import { countryCode } from "../../domain/search/Country.ts"
-import { defaultNum } from "../../domain/search/SearchRequest.ts"
-import { readJson } from "../requests/body.ts"
+import type { OptionFields } from "../../../domain/options/SearchOptions.ts"
+import { decoder } from "../../../domain/requests/fields.ts"
+import { countryCode } from "../../../domain/search/Country.ts"
+import { defaultNum } from "../../../domain/search/SearchRequest.ts"
+import { readJson } from "../../requests/body.ts"
+import type { CompatResults, Shape } from "../Shape.ts"
 import { type PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
-import type { CompatResults, Shape } from "./Shape.ts"
 
 const answerUpTo =
   (count: number) =>
