@@ -2,6 +2,7 @@ import { OpenApi } from "effect/http-api"
 import type { CompatShape } from "../../domain/compat/CompatShape.ts"
 import { Api, documentOptions } from "../Api.ts"
 import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
+import { ExaContentsGroup } from "./pages/ExaContentsGroup.ts"
 import { FirecrawlGroup } from "./pages/FirecrawlGroup.ts"
 import { JinaGroup } from "./pages/JinaGroup.ts"
 import { OpenWebUiLoadGroup } from "./pages/OpenWebUiLoadGroup.ts"
@@ -26,6 +27,7 @@ export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.Ope
     ExaGroup.annotate(OpenApi.Exclude, isOff("exa")),
     TavilyExtractGroup.annotate(OpenApi.Exclude, isOff("tavily")),
     OpenWebUiLoadGroup.annotate(OpenApi.Exclude, isOff("openwebui")),
+    ExaContentsGroup.annotate(OpenApi.Exclude, isOff("exa")),
     FirecrawlGroup.annotate(OpenApi.Exclude, isOff("firecrawl")),
     JinaGroup.annotate(OpenApi.Exclude, isOff("jina"))
   )

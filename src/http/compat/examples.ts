@@ -1,4 +1,5 @@
 import type { OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
+import type { ExaContentsAnswer, ExaContentsRequest } from "./pages/ExaContentsGroup.ts"
 import type { FirecrawlAnswer, FirecrawlRequest } from "./pages/FirecrawlGroup.ts"
 import type { JinaAnswer } from "./pages/JinaGroup.ts"
 import type { OpenWebUiLoadAnswer, OpenWebUiLoadRequest } from "./pages/OpenWebUiLoadGroup.ts"
@@ -108,6 +109,12 @@ const tavilyExtract: TavilyExtractAnswer = {
 
 const openWebUiLoad: OpenWebUiLoadAnswer = [{ page_content: text, metadata: { source: url, title } }]
 
+const exaContents: ExaContentsAnswer = {
+  requestId: "0f8fad5b-d9cb-469f-a165-70867728950e",
+  results: [{ id: url, url, title, author: null, publishedDate: null, text }],
+  statuses: [{ id: url, status: "success" }]
+}
+
 const firecrawl: FirecrawlAnswer = {
   success: true,
   data: {
@@ -126,6 +133,7 @@ export const compatRequests = {
   compatPerplexity: { query, max_results: 5 } satisfies PerplexityRequest,
   compatTavilyExtract: { urls: [url] } satisfies TavilyExtractRequest,
   compatOpenWebUiLoad: { urls: [url] } satisfies OpenWebUiLoadRequest,
+  compatExaContents: { urls: [url] } satisfies ExaContentsRequest,
   compatFirecrawlV1: { url, formats: ["markdown"] } satisfies FirecrawlRequest,
   compatFirecrawlV2: { url, formats: ["markdown"] } satisfies FirecrawlRequest
 }
@@ -141,6 +149,7 @@ export const compatResponses = {
   compatExa: exa,
   compatTavilyExtract: tavilyExtract,
   compatOpenWebUiLoad: openWebUiLoad,
+  compatExaContents: exaContents,
   compatFirecrawlV1: firecrawl,
   compatFirecrawlV2: firecrawl,
   compatJina: jina

@@ -129,6 +129,23 @@ const forms: Readonly<Record<string, Form>> = {
         { url: "https://site.test/gone", error: "The site has no page at this address." }
       ])
     }
+  },
+  "exa/contents": {
+    name: "exa",
+    quota: 402,
+    send: post("/compat/exa/contents", (url) => ({ ids: [url], text: true })),
+    textOf: ({ json }) => json.results[0].text.replace("text of", "#"),
+    unread: ({ json, status }) => {
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(json.results, [])
+      assert.deepStrictEqual(json.statuses, [
+        {
+          id: "https://site.test/gone",
+          status: "error",
+          error: { tag: "CRAWL_NOT_FOUND", httpStatusCode: 404 }
+        }
+      ])
+    }
   }
 }
 
@@ -180,7 +197,7 @@ describe.each(Object.entries(forms))("/compat/%s", (path, { name, quota, send, t
       const broke = yield* aCaller({ plan: "custom", quota: 0, concurrency: 1 })
       assert.strictEqual(yield* status(page, broke.auth), quota)
       // The row of a batch fails alone.
-      const isBatch = path === "tavily/extract"
+      const isBatch = path === "tavily/extract" || path === "exa/contents"
       assert.strictEqual(yield* status("ftp://site.test/", caller.auth), isBatch ? 200 : 400)
       assert.strictEqual(yield* status("https://site.test/boom", caller.auth), isBatch ? 200 : 500)
       assert.strictEqual((yield* spent(caller)).used, 0)

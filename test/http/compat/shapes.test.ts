@@ -261,6 +261,7 @@ describe("the API's description", () => {
     assert.sameMembers(pathsOf(document), [
       "/compat/tavily/extract",
       "/compat/openwebui/load",
+      "/compat/exa/contents",
       "/compat/firecrawl/v1/scrape",
       "/compat/firecrawl/v2/scrape",
       "/compat/jina/{address}",

@@ -4,6 +4,9 @@ import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import type { CompatShape } from "../../../domain/compat/CompatShape.ts"
 import { answerErrors } from "../serve.ts"
 import { tavily } from "../tavily.ts"
+import { exa } from "../web/exa.ts"
+import { ExaContentsGroup } from "./ExaContentsGroup.ts"
+import { exaContents } from "./exaContents.ts"
 import { FirecrawlGroup } from "./FirecrawlGroup.ts"
 import { firecrawl, toFirecrawlError } from "./firecrawl.ts"
 import { JinaGroup } from "./JinaGroup.ts"
@@ -16,6 +19,7 @@ import { tavilyExtract } from "./tavilyExtract.ts"
 
 const TavilyExtract = HttpApi.make("compatTavilyExtract").add(TavilyExtractGroup)
 const OpenWebUiLoad = HttpApi.make("compatOpenWebUiLoad").add(OpenWebUiLoadGroup)
+const ExaContents = HttpApi.make("compatExaContents").add(ExaContentsGroup)
 const Firecrawl = HttpApi.make("compatFirecrawl").add(FirecrawlGroup)
 const Jina = HttpApi.make("compatJina").add(JinaGroup)
 
@@ -41,6 +45,15 @@ const openWebUiLayer = HttpApiBuilder.group(
   })
 )
 
+const exaLayer = HttpApiBuilder.group(
+  ExaContents,
+  "compatExaContents",
+  Effect.fn(function* (handlers) {
+    const { many } = yield* makeServePages
+    return handlers.handleRaw("contents", ({ request }) => answerErrors(many(exaContents, request), exa.toError))
+  })
+)
+
 const firecrawlLayer = HttpApiBuilder.group(
   Firecrawl,
   "compatFirecrawl",
@@ -63,6 +76,7 @@ const jinaLayer = HttpApiBuilder.group(
 const layers = {
   tavily: HttpApiBuilder.layer(TavilyExtract).pipe(Layer.provide(tavilyLayer)),
   openwebui: HttpApiBuilder.layer(OpenWebUiLoad).pipe(Layer.provide(openWebUiLayer)),
+  exa: HttpApiBuilder.layer(ExaContents).pipe(Layer.provide(exaLayer)),
   firecrawl: HttpApiBuilder.layer(Firecrawl).pipe(Layer.provide(firecrawlLayer)),
   jina: HttpApiBuilder.layer(Jina).pipe(Layer.provide(jinaLayer))
 }
