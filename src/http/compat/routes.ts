@@ -86,9 +86,13 @@ const exaLayer = HttpApiBuilder.group(
   })
 )
 
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
+
 /** Answers unknown paths below a mount in the format that the service's clients read. */
-const unknownPaths = ({ name, toError }: ShapeWithErrors) =>
-  HttpRouter.add("*", `/compat/${name}/*`, errorResponse(toError(unknownPath(name))))
+const unknownPaths = ({ name, toError }: ShapeWithErrors) => {
+  const answer = errorResponse(toError(unknownPath(name)))
+  return Layer.mergeAll(Layer.empty, ...methods.map((method) => HttpRouter.add(method, `/compat/${name}/*`, answer)))
+}
 
 const unknownPath = (name: string) =>
   new NotFound({ message: `/compat/${name} has no route at this address. /openapi.json lists its routes.` })
