@@ -104,3 +104,12 @@ describe("a wait for people", () => {
     }
   })
 })
+
+describe("the length of a text", () => {
+  it("is what an iterator counts, lone surrogates included", () => {
+    fc.assert(
+      fc.property(anyText, (text) => assert.strictEqual(codePointLength(text), Array.from(text).length)),
+      { numRuns: 2_000 }
+    )
+  })
+})
