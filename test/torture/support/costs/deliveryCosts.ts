@@ -9,7 +9,7 @@ import type { Costs } from "./Costs.ts"
 
 /* Measures the CPU time that the server uses to deliver a test event to a hostile receiver. */
 
-const program = fileURLToPath(new URL("hostileReceiver.ts", import.meta.url))
+const program = fileURLToPath(new URL("../hostile/hostileReceiver.ts", import.meta.url))
 
 /** Budget of a delivery and the two requests that cause it: that of three requests. */
 const requestsMs = 150
