@@ -29,6 +29,8 @@ const scrape = Effect.gen(function* () {
   yield* send("/v1/query?query=css+grid")
   yield* send("/v1/bulk", { queries: ["a", "b", { query: "c", geo: "nowhere" }] })
   yield* send("/v1/query?page=none")
+  // Its address is not allowed, so that it is measured without a fetch.
+  yield* send("/v1/page?url=http%3A%2F%2F127.0.0.1%2F")
   // A command that fails, because only failures have an error's type.
   yield* Effect.promise(() => redis.cli("CONFIG", "SET", "maxmemory", "1"))
   yield* send("/v1/query?query=full")
@@ -70,7 +72,19 @@ const seriesOf = (text: string): Map<string, Set<string>> => {
 /** Labels that Prometheus adds to each series that it scrapes. */
 const scraped = new Set(["job", "instance"])
 
-const keywords = new Set(["and", "or", "unless", "by", "without", "le", "on", "ignoring", "bool", "offset"])
+const keywords = new Set([
+  "and",
+  "or",
+  "unless",
+  "by",
+  "without",
+  "le",
+  "on",
+  "ignoring",
+  "bool",
+  "offset",
+  "group_left"
+])
 
 /** The metrics that an expression names, each with the labels that it is picked by, and the labels it is summed by. */
 const namedIn = (expr: string) => {

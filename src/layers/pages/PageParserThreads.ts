@@ -83,8 +83,10 @@ class Pool {
   readonly stopAll = Effect.suspend(() => Effect.forEach(this.#free, ({ stop }) => stop, { discard: true }))
 }
 
+const restartReasons = ["time", "memory", "abandoned", "crashed"] as const
+
 /** Stops a thread that is parsing a document. */
-const restart = (thread: ParserThread, reason: "time" | "memory" | "abandoned" | "crashed") =>
+const restart = (thread: ParserThread, reason: (typeof restartReasons)[number]) =>
   Effect.andThen(Metric.update(pageParserRestarts.of(reason), 1), thread.stop)
 
 const toPage = (reply: ParseReply, { url }: Document): Effect.Effect<ParsedPage, ParseFailure> => {
@@ -123,6 +125,10 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
     const pool = new Pool(workers)
     yield* Effect.addFinalizer(() => pool.stopAll)
     yield* observe(pageParserWaiting.of(), () => pool.queue.size)
+    // A counter that first appears with 1 shows no increase.
+    yield* Effect.forEach(restartReasons, (reason) => Metric.update(pageParserRestarts.of(reason), 0), {
+      discard: true
+    })
 
     const enter = (document: Document) =>
       Effect.suspend(() => {
