@@ -3,6 +3,7 @@ import { Base64Url } from "effect/encoding"
 import { type OptionName, optionNames } from "../options/SearchOptions.ts"
 import { parseSite } from "../options/Sites.ts"
 import { asDigits, limitedText, momentParameter, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
+import { requestIdPattern } from "../requests/requestId.ts"
 import { type Outcome, outcomes } from "./LogEntry.ts"
 import { QueryText } from "./SearchRequest.ts"
 import { AnyTarget } from "./Target.ts"
@@ -144,7 +145,11 @@ export const HistoryParameters = Schema.Struct({
     })
   ),
   request: Schema.optionalKey(
-    limitedText(maxIdCharacters, { description: "Only the entries of the request with this `X-Request-Id`." })
+    Schema.String.annotate({
+      message: "must be an X-Request-Id, which is a UUID",
+      description: "Only the entries of the request with this `X-Request-Id`.",
+      format: "uuid"
+    }).check(Schema.isPattern(requestIdPattern, { message: "must be an X-Request-Id, which is a UUID" }))
   ),
   min_ms: Schema.optionalKey(
     asDigits(

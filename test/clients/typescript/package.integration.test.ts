@@ -60,6 +60,8 @@ const advice = (error: QuarryError): string => {
       return String(error.rows)
     case "network":
       return String(error.status)
+    case "page_unreadable":
+      return error.reason
     case "timeout":
     case "aborted":
     case "unsupported_parameter":
