@@ -71,7 +71,7 @@ describe("the private listener", () => {
         assert.deepInclude(yield* get("/readyz"), { status: 200, text: `{"ready":true,"listener":"serving"}` })
         assert.deepInclude(yield* get("/readyz?full"), {
           status: 503,
-          text: `{"ready":true,"listener":"serving","healthy":false,"checks":{"database":"failed"}}`
+          text: `{"ready":true,"listener":"serving","healthy":false,"checks":{"database":"failed"},"background":{}}`
         })
         const { text } = yield* get("/metrics")
         assert.match(text, /^quarry_ready 1$/m)
