@@ -13,8 +13,8 @@ import {
   parseNewWebhook,
   parseWebhookChange
 } from "../../src/domain/webhooks/WebhookRequest.ts"
-import { PerplexityRequest } from "../../src/http/compat/web/PerplexityGroup.ts"
 import { TavilyRequest } from "../../src/http/compat/TavilyGroup.ts"
+import { PerplexityRequest } from "../../src/http/compat/web/PerplexityGroup.ts"
 
 /** Fields that nearly fit, beside anything at all. */
 const text = fc.oneof(
