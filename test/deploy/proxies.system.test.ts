@@ -39,7 +39,7 @@ const makeReplicas = Effect.gen(function* () {
   const env = {
     DATABASE_URL: Redacted.value(database.url),
     AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+    KEY_PEPPER: "a pepper for tests of 32 characters or more",
     SEARXNG_URL: upstream.url,
     CACHE_TTL: "0",
     BULK_BUDGET: `${batchSeconds} seconds`,

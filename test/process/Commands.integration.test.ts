@@ -107,7 +107,7 @@ const contents = Effect.fnUntraced(function* (except: ReadonlyArray<string> = []
   return { ...found, schema, sequences }
 })
 
-const secrets = { KEY_PEPPER: SqlStorage.pepper, AUTH_SECRET: "an auth secret for tests, of 32 characters or more" }
+const secrets = { KEY_PEPPER: SqlStorage.pepper, AUTH_SECRET: "an auth secret for tests of 32 characters or more" }
 
 /** An account with a search in each of the last eight months. */
 const anOldLog = Effect.gen(function* () {

@@ -25,7 +25,7 @@ const storeSettings = Effect.fnUntraced(function* (store: Store) {
   return {
     DATABASE_URL: Redacted.value(url),
     AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+    KEY_PEPPER: "a pepper for tests of 32 characters or more"
   }
 })
 

@@ -18,7 +18,7 @@ const check = (isRight: boolean, message: string) => (isRight ? Effect.void : Ef
 /** Replicas remember a key and its account for a few seconds. */
 const soon = { schedule: Schedule.spaced("250 millis"), times: 40 } as const
 
-const secret = (name: string) => `${name} of the drill, of 32 characters or more`
+const secret = (name: string) => `${name} of the drill of 32 characters or more`
 
 const fourth = "127.0.0.4"
 const copyOfStore = "127.0.0.5"

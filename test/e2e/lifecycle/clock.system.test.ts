@@ -45,7 +45,7 @@ describeWithPostgres("two replicas", () => {
             DATABASE_URL: Redacted.value(url),
             BASE_URL: "http://quarry.test",
             AUTH_SECRET: "a secret for tests, of 32 characters or more",
-            KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+            KEY_PEPPER: "a pepper for tests of 32 characters or more"
           }
           const right = yield* replica(env)
           const wrong = yield* replica({ ...env, ...fakeClock(offset) })

@@ -33,7 +33,7 @@ describeWithPostgres("a server without requests", () => {
           SEARXNG_URL: engine.url,
           CACHE_SIZE: "0",
           AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+          KEY_PEPPER: "a pepper for tests of 32 characters or more"
         }
         const port = yield* freePort
         const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })

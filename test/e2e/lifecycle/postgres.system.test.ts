@@ -14,7 +14,7 @@ const replicas = 10
 const settingsOf = (server: PostgresServer) => ({
   DATABASE_URL: Redacted.value(server.url),
   AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+  KEY_PEPPER: "a pepper for tests of 32 characters or more",
   ADMIN_PORT: "0",
   // All replicas together stay below the server's limit of connections.
   DATABASE_POOL_SIZE: "5",

@@ -59,7 +59,7 @@ describeWithPostgres("MCP on Postgres", () => {
             DATABASE_URL: Redacted.value(url),
             REDIS_URL: Redacted.value(redis.url()),
             AUTH_SECRET: "a secret for tests, of 32 characters or more",
-            KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+            KEY_PEPPER: "a pepper for tests of 32 characters or more",
             SEARXNG_URL: yield* Engine.start,
             LOG_FORMAT: "json"
           }

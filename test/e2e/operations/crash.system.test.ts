@@ -24,7 +24,7 @@ const makeEnv = (database: Redacted.Redacted, engine: string) => ({
   DATABASE_URL: Redacted.value(database),
   SEARXNG_URL: engine,
   AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+  KEY_PEPPER: "a pepper for tests of 32 characters or more",
   CACHE_SIZE: "0",
   LOG_FORMAT: "json"
 })

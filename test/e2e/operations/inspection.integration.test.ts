@@ -16,7 +16,7 @@ const makeEnv = Effect.map(Effect.all([freshDatabase, Engine.start]), ([{ url },
   DATABASE_URL: Redacted.value(url),
   SEARXNG_URL: engine,
   AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+  KEY_PEPPER: "a pepper for tests of 32 characters or more",
   QUARRY_COMMIT: "1a2b3c4",
   LOG_FORMAT: "json",
   DRAIN_DELAY: "0"

@@ -89,7 +89,7 @@ describeWithPostgres("a server on a restored copy", () => {
           LOG_FORMAT: "json",
           DATABASE_URL: Redacted.value(url),
           AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+          KEY_PEPPER: "a pepper for tests of 32 characters or more",
           WEBHOOKS_ALLOW_PRIVATE: "true"
         }
         const before = yield* start({ ...env, QUARRY_BACKGROUND: "off" })

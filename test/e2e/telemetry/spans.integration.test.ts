@@ -20,7 +20,7 @@ const engines = UpstreamServer.serve((received, response) => {
 
 const secrets = {
   AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests, of 32 characters or more"
+  KEY_PEPPER: "a pepper for tests of 32 characters or more"
 }
 
 const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>

@@ -92,7 +92,7 @@ describeWithPostgres("POST /webhooks/billing", () => {
         const server = yield* spawned("src/main.ts", [], {
           DATABASE_URL: Redacted.value(url),
           AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+          KEY_PEPPER: "a pepper for tests of 32 characters or more",
           LOG_FORMAT: "json",
           PORT: `${port}`,
           TRUSTED_PROXY_HOPS: "1",

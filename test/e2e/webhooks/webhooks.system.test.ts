@@ -87,7 +87,7 @@ describeWithPostgres("webhooks over real processes", () => {
           LOG_FORMAT: "json",
           DATABASE_URL: Redacted.value(url),
           AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests, of 32 characters or more",
+          KEY_PEPPER: "a pepper for tests of 32 characters or more",
           WEBHOOKS_ALLOW_PRIVATE: "true"
         }
         const ports = [yield* freePort, yield* freePort]

@@ -20,10 +20,10 @@ import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 /** Secret key for digests of API keys. A process must be started with it to accept the test's keys. */
-export const pepper = "a pepper for tests, of 32 characters or more"
+export const pepper = "a pepper for tests of 32 characters or more"
 
 /** Encrypts endpoint secrets. */
-export const authSecret = "an auth secret for tests, of 32 characters or more"
+export const authSecret = "an auth secret for tests of 32 characters or more"
 
 const backdoor = Layer.effect(
   Backdoor,
