@@ -49,7 +49,7 @@ export async function* streamLines<L extends BulkLine | PagesLine>(
       let next = await lines.next()
       for (; next.done !== true; next = await lines.next()) {
         const line = next.value
-        // A caller that has aborted gets no further line, even of those that have arrived.
+        // After an abort, lines that have already arrived are dropped too.
         call.check()
         if (line.type === "batch" ? isBegun : line.type === "row" && rows.has(line.index)) continue
         if (line.type === "row") rows.add(line.index)

@@ -70,7 +70,10 @@ export const queryWithSites = (capable: Capable, { options, query }: SearchReque
   return fits(capable, whole) ? whole : included
 }
 
-const servesIncluded = (capable: Capable, request: SearchRequest): boolean => {
+/** The part of a request that decides which options an upstream can serve. */
+type Asked = Pick<SearchRequest, "query" | "options">
+
+const servesIncluded = (capable: Capable, request: Asked): boolean => {
   const domains = capable.options?.domains
   const count = request.options?.includeDomains?.length ?? 0
   if (domains === undefined) return false
@@ -79,7 +82,7 @@ const servesIncluded = (capable: Capable, request: SearchRequest): boolean => {
   return fits(capable, joined(request.query, including(request.options?.includeDomains ?? [], domains.or)))
 }
 
-const serves = (capable: Capable, request: SearchRequest, option: OptionName): boolean => {
+const serves = (capable: Capable, request: Asked, option: OptionName): boolean => {
   const { dates = false, freshness = [], news = false } = capable.options ?? {}
   switch (option) {
     case "freshness":
@@ -119,10 +122,7 @@ export const callOptionsOf = ({ options }: Capable, asked: SearchOptions, nowMs:
 
 /** The names of the options that an upstream supports, for operators. */
 export const supportedOptions = (options: OptionSupport | undefined): ReadonlyArray<OptionName> => {
-  const probe = {
-    query: "",
-    options: { freshness: "week", includeDomains: ["example.org"] }
-  } as unknown as SearchRequest
+  const probe: Asked = { query: "", options: { freshness: "week", includeDomains: ["example.org"] } }
   return optionNames.filter((name) => serves({ options: options ?? {} }, probe, name))
 }
 

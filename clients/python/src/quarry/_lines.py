@@ -8,7 +8,7 @@ from .models import BatchStart, BatchSummary, Meta
 
 R = TypeVar("R")
 
-#: The classes of the rows that were answered, and of those that failed.
+#: The class of successful rows, and the class of failed rows.
 RowTypes = Tuple[Type[R], Type[R]]
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
