@@ -28,6 +28,13 @@ const lookMs = 100
 /** Maximum TLS bytes per request without data, such as certificates (about 10 KiB) and session tickets. */
 const maxTlsBytes = 256 * 1024
 
+/**
+ * Parsers check their limits after each chunk, and a chunk of 64 KiB has room for 2,400 informational responses, which
+ * take 40 ms. The first `maxHeadBytes` of each response, where such responses come, are therefore passed on in pieces.
+ */
+const pieceBytes = 4 * 1024
+const maxHeadBytes = 160 * 1024
+
 const keepAliveDelayMs = 60_000
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
@@ -64,6 +71,11 @@ class Received {
     const data = this.data - this.dataBefore
     return bytes > this.maxBytes || bytes > maxTlsBytes + 2 * data
   }
+
+  /** If `chunk`, the last one counted, may still be part of a response's head. */
+  isHead(chunk: { readonly length: number }): boolean {
+    return this.data - this.dataBefore - chunk.length < maxHeadBytes
+  }
 }
 
 /**
@@ -75,9 +87,16 @@ const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => 
   const received = new Received(socket, wire, maxBytes)
   const push = socket.push.bind(socket)
   socket.push = (chunk, encoding) => {
-    if (chunk === null || !received.isTooMuchWith(chunk)) return push(chunk, encoding)
-    socket.destroy(tooMuch())
-    return false
+    if (chunk === null) return push(chunk, encoding)
+    if (received.isTooMuchWith(chunk)) {
+      socket.destroy(tooMuch())
+      return false
+    }
+    if (!(chunk instanceof Buffer) || !received.isHead(chunk)) return push(chunk, encoding)
+    let wantsMore = true
+    for (let from = 0; from < chunk.length && !socket.destroyed; from += pieceBytes)
+      wantsMore = push(chunk.subarray(from, from + pieceBytes))
+    return wantsMore
   }
   const look = setInterval(() => {
     if (received.isTooMuchWith(undefined)) socket.destroy(tooMuch())
