@@ -174,12 +174,19 @@ class Connection extends Duplex {
     return this.#started
   }
 
-  /** Runs one operation at a time, because an old and a new connection may overlap. */
+  /**
+   * Runs one operation at a time, because an old and a new connection may overlap. Streams the response, because
+   * PGlite's `execProtocolRaw` also keeps every parsed row until the process ends.
+   */
   async #execute(messages: Uint8Array): Promise<Uint8Array> {
     if (performance.now() - this.#turnedAt > maxTurnMs) {
       await setImmediate()
       this.#turnedAt = performance.now()
     }
-    return this.#database.runExclusive(() => this.#database.execProtocolRaw(messages))
+    const parts: Array<Buffer> = []
+    // `part` is a view of the database's memory, which the next statement overwrites.
+    const onRawData = (part: Uint8Array) => void parts.push(Buffer.from(part))
+    await this.#database.runExclusive(() => this.#database.execProtocolRawStream(messages, { onRawData }))
+    return Buffer.concat(parts)
   }
 }

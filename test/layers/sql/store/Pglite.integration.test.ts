@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -164,6 +166,29 @@ describe("Pglite", () => {
           const failed = yield* Effect.flip(sql`select nothing from nowhere`)
           assert.strictEqual(failed.reason._tag, "SqlSyntaxError")
           assert.deepStrictEqual(yield* sql`select count(*)::int as n from counted`, [{ n: 40 }])
+        })
+      )
+    })
+  )
+
+  it.live("the memory of the process does not grow with the rows that it has read", () =>
+    Effect.gen(function* () {
+      setFlagsFromString("--expose-gc")
+      const collect: () => void = runInNewContext("gc")
+      const heap = Effect.sync(() => {
+        collect()
+        return process.memoryUsage().heapUsed
+      })
+      const rows = 5_000
+      const readBytes = 20 * rows * 1_000
+      yield* open(
+        yield* temporaryDirectory,
+        Effect.fnUntraced(function* (sql) {
+          const read = sql`select repeat('x', 1000) || n as text from generate_series(1, ${rows}) n`
+          yield* read
+          const before = yield* heap
+          yield* Effect.replicateEffect(read, 20, { discard: true })
+          assert.isBelow((yield* heap) - before, readBytes / 10)
         })
       )
     })
