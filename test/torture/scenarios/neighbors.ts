@@ -156,13 +156,29 @@ const silentReceivers = (accounts: number): Attack => ({
   })
 })
 
+const pagesAtOnce = 50
+
+const hostilePages: Attack = {
+  name: `${pagesAtOnce} pages read at once that are as expensive as pages can be`,
+  start: Effect.fnUntraced(function* ({ server, store }, seconds, isHarmless) {
+    const site = yield* program("site", isHarmless ? "ordinary" : "hostile", { isAttacker: true })
+    const sitePort = yield* site.first
+    const readers = yield* Effect.replicateEffect(Store.customer(store, { quota: 1_000_000 }), 10)
+    const secrets = readers.map(({ secret }) => secret)
+    const argument = JSON.stringify({ port: server.port, secrets, sitePort, seconds, atOnce: pagesAtOnce })
+    const { first, subprocess } = yield* program("reader", argument, { isAttacker: true })
+    return { processes: [site.subprocess, subprocess], outcome: first }
+  })
+}
+
 const attacks: ReadonlyArray<Attack> = [
   requestFlood("query strings of 15 kB that repeat one parameter", "queryStrings"),
   requestFlood("forms of 1 MB that repeat one field", "forms"),
   interimFlood,
   silentReceivers(1),
   silentReceivers(20),
-  requestFlood("bodies of 1 MB of invalid values", "bodies")
+  requestFlood("bodies of 1 MB of invalid values", "bodies"),
+  hostilePages
 ]
 
 /**
@@ -278,7 +294,12 @@ const row = (name: string, kinds: ReadonlyArray<ReadonlyArray<Phase>>): string =
 const feel = Effect.fnUntraced(function* (attack: Attack, options: { readonly short: boolean }) {
   const findings = yield* Findings
   yield* findings.note(attack.name)
-  const env = { DEMO_ORIGIN: demoOrigin, COMPAT: "searxng,tavily,perplexity", WEBHOOKS_ALLOW_PRIVATE: "true" }
+  const env = {
+    DEMO_ORIGIN: demoOrigin,
+    COMPAT: "searxng,tavily,perplexity",
+    WEBHOOKS_ALLOW_PRIVATE: "true",
+    PAGES_ALLOW_PRIVATE: "true"
+  }
   const stage = yield* Stage.make({ replicas: 1, env: { ...env, PROVIDER_TIMEOUT: "15 seconds", LOG_LEVEL: "error" } })
   const [server] = stage.replicas
   if (server === undefined) return yield* Effect.die(new Error("there is no server"))
