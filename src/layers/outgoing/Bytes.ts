@@ -1,30 +1,44 @@
-/**
- * Collects the chunks of a body in one growing buffer. A list of one-byte chunks would take a hundred times the space.
- */
+/** Pieces of at least this size are kept as they arrive, and only copied once. */
+const largeBytes = 4 * 1024
+
+const blockBytes = 64 * 1024
+
+/** Collects the pieces of a body. Small pieces share blocks: a list of one-byte pieces would take a hundred times the space. */
 export class Bytes {
   length = 0
-  /** Most bodies have a single chunk, which is not copied. */
-  private first: Buffer | undefined
-  private collected: Buffer | undefined
+  private parts: Array<Buffer> = []
+  private block: Buffer = Buffer.alloc(0)
+  /** The part of `block` that is filled and not yet in `parts`. */
+  private from = 0
+  private to = 0
 
   add(piece: Buffer): void {
-    if (this.first === undefined) this.first = piece
-    else this.append(this.first, piece)
     this.length += piece.length
+    if (piece.length >= largeBytes) {
+      this.closePart()
+      this.parts.push(piece)
+      return
+    }
+    if (this.block.length - this.to < piece.length) {
+      this.closePart()
+      this.block = Buffer.allocUnsafeSlow(blockBytes)
+      this.from = 0
+      this.to = 0
+    }
+    this.to += piece.copy(this.block, this.to)
   }
 
   get whole(): Buffer {
-    return this.collected?.subarray(0, this.length) ?? this.first ?? Buffer.alloc(0)
+    this.closePart()
+    const [first = Buffer.alloc(0)] = this.parts
+    if (this.parts.length <= 1) return first
+    const whole = Buffer.concat(this.parts, this.length)
+    this.parts = [whole]
+    return whole
   }
 
-  private append(first: Buffer, piece: Buffer): void {
-    const needed = this.length + piece.length
-    if (this.collected === undefined || this.collected.length < needed) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.length))
-      const collected = this.collected?.subarray(0, this.length) ?? first
-      collected.copy(larger)
-      this.collected = larger
-    }
-    piece.copy(this.collected, this.length)
+  private closePart(): void {
+    if (this.to > this.from) this.parts.push(this.block.subarray(this.from, this.to))
+    this.from = this.to
   }
 }

@@ -166,8 +166,7 @@ const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Vis
     contentType: response.header("content-type"),
     etag: response.header("etag"),
     lastModified: response.header("last-modified"),
-    // Copied, because parsers take ownership of the memory and Node may share a buffer.
-    bytes: new Uint8Array(response.body)
+    bytes: response.body
   }
 })
 

@@ -101,7 +101,9 @@ const toPage = (reply: ParseReply, { url }: Document): Effect.Effect<ParsedPage,
 const parseOn = (thread: ParserThread, document: Document) =>
   Effect.gen(function* () {
     const { contentType, url } = document
-    const running = yield* Effect.forkDetach(thread.run({ bytes: document.bytes.slice(), contentType, url }))
+    // Copied, because the thread takes ownership of the memory, which the caller's buffer may share.
+    const bytes = new Uint8Array(document.bytes)
+    const running = yield* Effect.forkDetach(thread.run({ bytes, contentType, url }))
     const outcome = yield* Fiber.join(running).pipe(
       Effect.timeoutOption(limits.parse),
       Effect.onInterrupt(() =>

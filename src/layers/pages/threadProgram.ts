@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os"
 import { parentPort } from "node:worker_threads"
 import { DocumentTooLarge } from "./html/Tree.ts"
 import type { ParseJob, ParseReply } from "./messages.ts"
@@ -15,6 +16,9 @@ const reply = async (job: ParseJob): Promise<ParseReply> => {
     return { reason: "no_text", problem: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
   }
 }
+
+// The event loop comes first. Only on Linux does this apply to the thread alone, and not to the whole process.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 // Libraries may leave rejected promises behind after a broken document.
 process.on("unhandledRejection", () => undefined)
