@@ -12,16 +12,20 @@ import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
 import { WebhooksGroup } from "./groups/WebhooksGroup.ts"
 
+/** The groups that `HttpApiBuilder` serves. `http/routes.ts` serves the others. */
+export const DecodedApi = HttpApi.make("quarry").add(
+  AccountGroup,
+  UsageGroup,
+  KeysGroup,
+  AccessGroup,
+  BillingGroup,
+  WebhooksGroup
+)
+
 /** The public API's definition. Clients can import it without the server. */
 export class Api extends HttpApi.make("quarry")
-  .add(SearchGroup)
-  .add(PagesGroup)
-  .add(AccountGroup)
-  .add(UsageGroup)
-  .add(KeysGroup)
-  .add(AccessGroup)
-  .add(BillingGroup)
-  .add(WebhooksGroup)
+  .add(SearchGroup, PagesGroup)
+  .addHttpApi(DecodedApi)
   .add(McpGroup)
   .annotate(HttpApi.QueryParseOptions, reportAll)
   .annotateMerge(

@@ -4,7 +4,7 @@ import type { AccountPrincipal, Principal } from "../domain/accounts/Principal.t
 import { unauthorized } from "../domain/errors.ts"
 import { InvalidRequest, RateLimited, Unauthorized } from "./errors.ts"
 
-/** The authenticated principal, provided by `Authentication`. */
+/** The authenticated principal, provided by `Gates`. */
 export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principal>()("quarry/http/CurrentPrincipal") {}
 
 /** Requires an account. The demo has none and fails with `unauthorized`. */
@@ -16,19 +16,12 @@ export const currentAccountPrincipal: Effect.Effect<AccountPrincipal, typeof una
 export const currentAccount = Effect.map(currentAccountPrincipal, ({ account }) => account)
 
 /**
- * Authenticates the request (R22). Declares no `security` schemes: Effect would try them in turn, and an invalid
- * credential would fall through. `Callers.ts` documents them.
+ * Authenticates the request (R22) and applies the credential's rate limit. Declares no `security` schemes: Effect would
+ * try them in turn, and an invalid credential would fall through. `Callers.ts` documents them.
  */
-export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentPrincipal }>()(
-  "quarry/http/Authentication",
-  { error: Unauthorized }
-) {}
-
-/** Applies the credential's rate limit before query and body are decoded (R1). */
-export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requires: CurrentPrincipal }>()(
-  "quarry/http/RateLimiting",
-  { error: RateLimited }
-) {}
+export class Gates extends HttpApiMiddleware.Service<Gates, { provides: CurrentPrincipal }>()("quarry/http/Gates", {
+  error: [RateLimited, Unauthorized]
+}) {}
 
 /** Returns `invalid_request` with every invalid parameter (R6). */
 export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding>()("quarry/http/RequestDecoding", {

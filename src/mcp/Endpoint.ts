@@ -1,11 +1,9 @@
 import { Effect, Layer, Metric, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../http/Api.ts"
 import { currentAccountPrincipal } from "../http/Gates.ts"
-import { makeGatedRoute } from "../http/gatedRoute.ts"
 import { McpGroup } from "../http/groups/McpGroup.ts"
 import { readText } from "../http/requests/body.ts"
+import { makeGatedRoute } from "../http/routes.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import { mcpMessages, toolCalls } from "../services/telemetry/Metrics.ts"
 import { answerCurrent } from "./current.ts"
@@ -47,9 +45,6 @@ const post = (origin: string, toolboxes: Toolboxes) =>
     return yield* answerCurrent(asked.success, toolbox, principal, headers.accept)
   })
 
-/** `HttpApiBuilder` requires every group. The cast is safe because `route` serves it. */
-const group = HttpApiBuilder.group(Api, "mcp", (handlers) => handlers as never)
-
 const route = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const gatedRoute = yield* makeGatedRoute
@@ -62,4 +57,4 @@ const route = HttpRouter.use(
   })
 )
 
-export const layer = Layer.mergeAll(group, route, otherMethods)
+export const layer = Layer.merge(route, otherMethods)

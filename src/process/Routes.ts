@@ -1,7 +1,7 @@
 import { Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../http/Api.ts"
+import { DecodedApi } from "../http/Api.ts"
 import * as compat from "../http/compat/enabled.ts"
 import * as Discovery from "../http/discovery/Discovery.ts"
 import * as Docs from "../http/docs/Docs.ts"
@@ -17,13 +17,12 @@ import * as search from "../http/handlers/search.ts"
 import * as unsubscribe from "../http/handlers/unsubscribe.ts"
 import * as usage from "../http/handlers/usage.ts"
 import * as webhooks from "../http/handlers/webhooks.ts"
-import * as Authentication from "../http/middleware/Authentication.ts"
 import * as Compression from "../http/middleware/Compression.ts"
 import * as Cors from "../http/middleware/Cors.ts"
 import * as Edge from "../http/middleware/Edge.ts"
-import * as RateLimiting from "../http/middleware/RateLimiting.ts"
 import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
 import { maxBodyBytes } from "../http/requests/body.ts"
+import { gates } from "../http/routes.ts"
 import * as Site from "../http/site/Site.ts"
 import * as mcp from "../mcp/Endpoint.ts"
 import { revisions } from "../mcp/revisions.ts"
@@ -32,19 +31,19 @@ import { revisions } from "../mcp/revisions.ts"
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
 const handlers = Layer.mergeAll(
-  search.layer,
-  pages.layer,
   account.layer,
   usage.layer,
   keys.layer,
   access.layer,
   billing.layer,
-  webhooks.layer,
-  mcp.layer
-).pipe(Layer.provide([Authentication.layer, RateLimiting.layer, RequestDecoding.layer]))
+  webhooks.layer
+).pipe(Layer.provide([gates, RequestDecoding.layer]))
 
 export const service = Layer.mergeAll(
-  HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
+  HttpApiBuilder.layer(DecodedApi).pipe(Layer.provide(handlers)),
+  search.layer,
+  pages.layer,
+  mcp.layer,
   Site.layer,
   Discovery.layer(revisions),
   auth.layer,

@@ -59,9 +59,14 @@ export interface RequestForm {
 /** The parts of a compatible search that differ between services. `serve` does the rest. */
 export interface Shape extends RequestForm {
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>
+  /** Absent if the service's clients do not parse errors. They get the API's envelope. */
+  readonly toError?: (error: CompatError | NotFound) => ErrorAnswer
 }
 
-/** A service with its own format of errors. The others use the API's envelope. */
-export interface ShapeWithErrors extends Shape {
-  readonly toError: (error: CompatError | NotFound) => { readonly status: number; readonly body: unknown }
+export interface ErrorAnswer {
+  readonly status: number
+  readonly body: unknown
 }
+
+/** A service with its own format of errors. */
+export type ShapeWithErrors = Shape & Required<Pick<Shape, "toError">>

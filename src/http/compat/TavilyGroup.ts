@@ -1,26 +1,22 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { dateText, freshnessPeriods } from "../../domain/options/SearchOptions.ts"
-import { maxListEntries, Text } from "../../domain/requests/fields.ts"
+import { acrossFields, Text } from "../../domain/requests/fields.ts"
 import type { CompatError } from "./CompatError.ts"
 import { documented } from "./endpoints.ts"
-import { Count, LongQuery } from "./fields.ts"
-
-/** Limited because each result is compared with every domain. Tavily accepts more than Quarry's own API. */
-const maxDomains = maxListEntries
-
-const domains = (description: string) =>
-  Schema.optionalKey(
-    Schema.Array(Text)
-      .annotate({ message: "must be a list of domains", description })
-      .check(Schema.isMaxLength(maxDomains, { message: `must have at most ${maxDomains} domains` }))
-  )
+import { Count, domains, LongQuery } from "./fields.ts"
 
 const rawContentMessage = "must be true, false, markdown or text"
 
 const RawContent = Schema.Union([Schema.Boolean, Schema.Literals(["markdown", "text"])]).annotate({
   message: rawContentMessage
 })
+
+const datesInOrder = acrossFields(({ end_date: before, start_date: after }) =>
+  typeof after === "string" && typeof before === "string" && after > before
+    ? { field: "start_date", message: "must not be later than end_date" }
+    : undefined
+)
 
 /** Supported fields. Tavily's other fields are accepted and ignored. */
 export const TavilyRequest = Schema.Struct({
@@ -50,7 +46,9 @@ export const TavilyRequest = Schema.Struct({
   include_domains: domains("Return only results from these sites."),
   exclude_domains: domains("Exclude results from these sites."),
   api_key: Schema.optionalKey(Text.annotate({ description: "The API key, if no header has one." }))
-}).annotate({ identifier: "TavilyRequest", message: "the body must be a JSON object with a query" })
+})
+  .check(datesInOrder)
+  .annotate({ identifier: "TavilyRequest", message: "the body must be a JSON object with a query" })
 export type TavilyRequest = typeof TavilyRequest.Type
 
 export const TavilyAnswer = Schema.Struct({

@@ -1,6 +1,6 @@
 import { Clock, Effect, Result } from "effect"
 import type { Principal } from "../../domain/accounts/Principal.ts"
-import { UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
+import { type QuotaExceeded, UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
 import type { RowBody } from "../../domain/search/BulkResult.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { defaultNum, maxQueryCodePoints, type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
@@ -8,11 +8,10 @@ import { targetRules, targets } from "../../domain/search/Target.ts"
 import { codePointLength, cutAtWord } from "../../domain/text.ts"
 import { Bulk } from "../../services/search/Bulk.ts"
 import { Search } from "../../services/search/Search.ts"
-import { addLogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { batchFacts } from "../handlers/batches.ts"
+import { addLogFields, type RequestState } from "../CurrentRequest.ts"
+import { settledBatch } from "../handlers/batches.ts"
 import { searchFacts } from "../handlers/search.ts"
-import { logSettlement, withQuotaOnFailure } from "../handlers/settlements.ts"
-import { quotaHeaders } from "../responses/headers.ts"
+import { settled } from "../handlers/settlements.ts"
 import type { CompatRequest, CompatResults, Shape } from "./Shape.ts"
 
 /** Runs the searches of a request in another service's format: one, or one for each of its queries. */
@@ -64,12 +63,7 @@ export const makeSearches = Effect.gen(function* () {
 
   const run = Effect.fnUntraced(function* (principal: Principal, asked: SearchRequest, state: RequestState) {
     addLogFields(state, { target: asked.target })
-    const running = search.run(principal, asked, (settlement) => {
-      state.work = logSettlement(state, settlement, searchFacts)
-    })
-    const settlement = yield* withQuotaOnFailure(state, running)
-    addLogFields(state, searchFacts(settlement))
-    setHeaders(state, quotaHeaders(settlement.receipt))
+    const settlement = yield* settled(state, searchFacts, (onStart) => search.run(principal, asked, onStart))
     const { id, query, ranking } = yield* Effect.fromResult(settlement.body)
     const durationMs = settlement.entry?.durationMs ?? 0
     const found: CompatResults = { id, requestId: state.id, query, results: ranking.results, durationMs }
@@ -84,13 +78,9 @@ export const makeSearches = Effect.gen(function* () {
   ) {
     const startedAt = yield* Clock.currentTimeMillis
     addLogFields(state, { rows: asked.length })
-    const running = bulk.run(principal, asked.map(Result.succeed), ({ id, settlement }) => {
-      addLogFields(state, { batch_id: id })
-      state.work = logSettlement(state, settlement, batchFacts)
-    })
-    const settlement = yield* withQuotaOnFailure(state, running)
-    addLogFields(state, batchFacts(settlement))
-    setHeaders(state, quotaHeaders(settlement.receipt))
+    const settlement = yield* settledBatch<RowBody, QuotaExceeded>(state, (onStart) =>
+      bulk.run(principal, asked.map(Result.succeed), onStart)
+    )
     const results = yield* Effect.fromResult(combine(settlement.body.results))
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     const { body, receipt } = settlement

@@ -1,24 +1,17 @@
 import { Effect, Result } from "effect"
-import { InvalidRequest } from "../../domain/errors.ts"
 import { decoder } from "../../domain/requests/fields.ts"
-import { placeOfLanguage } from "../../domain/search/Language.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { safeLevels, type Target } from "../../domain/search/Target.ts"
 import { readForm } from "../requests/body.ts"
-import { parseQuery } from "../requests/query.ts"
+import { parseQueryOf } from "../requests/query.ts"
+import { placeOf } from "./fields.ts"
 import { type SearxngAnswer, SearxngParameters } from "./SearxngGroup.ts"
 import type { CompatResults, Engines, Shape } from "./Shape.ts"
 
 const anyLanguage: ReadonlySet<string> = new Set(["all", "auto"])
 
-const unknownLanguage = InvalidRequest.fromIssues([
-  { field: "language", message: "must be a language tag such as de or de-AT" }
-])
-
-const placeOf = (language: string | undefined) => {
-  if (language === undefined || anyLanguage.has(language.toLowerCase())) return Result.succeed({})
-  return Result.fromNullishOr(placeOfLanguage(language), () => unknownLanguage)
-}
+const languageOf = (language: string | undefined): string | undefined =>
+  language === undefined || anyLanguage.has(language.toLowerCase()) ? undefined : language
 
 const targetOf = (names: string | undefined, engines: Engines): Target | undefined => {
   const asked = names?.split(",").map((name) => name.trim().toLowerCase()) ?? []
@@ -67,15 +60,13 @@ export const searxng: Shape = {
   fields: Object.keys(SearxngParameters.fields),
   takesKeyInBody: false,
   read: (request) => {
-    const { method, url } = request
-    const end = `${url}?`.indexOf("?")
-    const parameters = Effect.fromResult(parseQuery(url.slice(end + 1)))
-    if (method !== "POST") return parameters
+    const parameters = Effect.fromResult(parseQueryOf(request))
+    if (request.method !== "POST") return parameters
     return Effect.zipWith(parameters, readForm(request), (parameters, form) => ({ ...parameters, ...form }))
   },
   decode: (fields, engines) =>
     Result.flatMap(decode(fields), ({ categories = "", engines: names, language, pageno, q, safesearch, time_range }) =>
-      Result.map(placeOf(language), (place) => ({
+      Result.map(placeOf("language", languageOf(language)), (place) => ({
         query: q,
         target: targetOf(names, engines),
         ...place,

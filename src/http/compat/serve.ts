@@ -1,13 +1,15 @@
 import { Cause, Effect } from "effect"
-import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type InternalError, internalError } from "../../domain/errors.ts"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { CompatShape } from "../../domain/compat/CompatShape.ts"
+import { type InternalError, internalError, NotFound } from "../../domain/errors.ts"
 import { type ApiError, noteError } from "../errors.ts"
 import { logFault } from "../middleware/Edge.ts"
+import { type Endpoint, rawRoute } from "../routes.ts"
 import { Compat } from "./Compat.ts"
 import type { CompatError } from "./CompatError.ts"
 import { makeGate } from "./gate/gate.ts"
 import { makeRawContent } from "./pages/rawContent.ts"
-import type { Shape } from "./Shape.ts"
+import type { ErrorAnswer, Shape } from "./Shape.ts"
 import { makeSearches } from "./searches.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -34,21 +36,40 @@ export const makeServe = Effect.gen(function* () {
   }, Effect.tapError(noteError))
 })
 
+const answer = ({ body, status }: ErrorAnswer) => HttpServerResponse.jsonUnsafe(body, { status })
+
 /** Encodes every error in the service's own format, including defects. */
 export const answerErrors = <E extends ApiError, R>(
   served: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  toError: (error: NoInfer<E> | InternalError) => { readonly status: number; readonly body: unknown }
-): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> => {
-  const respond = (error: E | InternalError) => {
-    const { body, status } = toError(error)
-    return HttpServerResponse.jsonUnsafe(body, { status })
-  }
-  return served.pipe(
-    Effect.catch((error) => Effect.succeed(respond(error))),
+  toError: (error: NoInfer<E> | InternalError) => ErrorAnswer
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> =>
+  served.pipe(
+    Effect.catch((error) => Effect.succeed(answer(toError(error)))),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.failCause(cause)
-        : Effect.andThen(logFault(cause), Effect.as(noteError(internalError), respond(internalError)))
+        : Effect.andThen(logFault(cause), Effect.as(noteError(internalError), answer(toError(internalError))))
     )
   )
+
+/** An `HttpApi` group, of which the routes need only the addresses. */
+export interface Group {
+  readonly endpoints: Readonly<Record<string, Endpoint>>
+}
+
+type Handler = (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Request>
+
+/** Serves each address of a group in the same way. */
+export const routesOf = ({ endpoints }: Group, handler: Handler) =>
+  Object.values(endpoints).map((endpoint) =>
+    rawRoute(endpoint, Effect.flatMap(HttpServerRequest.HttpServerRequest, handler))
+  )
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
+
+/** Answers unknown paths below a service's address in the format that its clients read. */
+export const unknownPaths = (name: CompatShape, toError: (error: NotFound) => ErrorAnswer) => {
+  const message = `/compat/${name} has no route at this address. /openapi.json lists its routes.`
+  const notFound = answer(toError(new NotFound({ message })))
+  return methods.map((method) => HttpRouter.route(method, `/compat/${name}/*`, notFound))
 }

@@ -1,7 +1,5 @@
 import { Result } from "effect"
-import { InvalidRequest, type Issue } from "../../domain/errors.ts"
 import { freshnessPeriods, type OptionFields } from "../../domain/options/SearchOptions.ts"
-import { parseSite } from "../../domain/options/Sites.ts"
 import type { PageFormat } from "../../domain/pages/PageRequest.ts"
 import { decoder } from "../../domain/requests/fields.ts"
 import { countryCode } from "../../domain/search/Country.ts"
@@ -53,28 +51,18 @@ const answerTo =
 const hasFilter = ({ exclude_domains: excluded = [], include_domains: included = [] }: TavilyRequest): boolean =>
   excluded.length + included.length > 0
 
-const notDomains = (field: string): Issue => ({ field, message: "must contain only domains, as in example.org" })
-
-/** The options, or what is wrong with them. Tavily prefers dates to a time range, and exclusions to inclusions. */
-const optionsOf = (request: TavilyRequest): Result.Result<OptionFields, InvalidRequest> => {
+/** Tavily prefers dates to a time range. */
+const optionsOf = (request: TavilyRequest): OptionFields => {
   const { end_date: before, exclude_domains, include_domains, start_date: after, time_range, topic } = request
-  const isInvalid = (sites: ReadonlyArray<string> = []) => sites.some((site) => parseSite(site) === undefined)
-  const issues: Array<Issue> = []
-  if (isInvalid(include_domains)) issues.push(notDomains("include_domains"))
-  if (isInvalid(exclude_domains)) issues.push(notDomains("exclude_domains"))
-  if (after !== undefined && before !== undefined && after > before) {
-    issues.push({ field: "start_date", message: "must not be later than end_date" })
-  }
-  if (issues.length > 0) return Result.fail(InvalidRequest.fromIssues(issues))
   const hasDates = after !== undefined || before !== undefined
-  return Result.succeed({
+  return {
     freshness: hasDates ? undefined : freshnessPeriods.find((period) => period.startsWith(time_range ?? "none")),
     after,
     before,
     include_domains,
     exclude_domains,
     topic: topic === "news" ? "news" : undefined
-  })
+  }
 }
 
 const decode = decoder(TavilyRequest)
@@ -86,17 +74,15 @@ export const tavily: ShapeWithErrors = {
   takesKeyInBody: true,
   read: readJson,
   decode: (fields) =>
-    Result.flatMap(decode(fields), (request) =>
-      Result.map(optionsOf(request), (options) => ({
-        query: request.query,
-        geo: request.country === undefined ? undefined : (countryCode(request.country) ?? request.country),
-        num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
-        safe: request.safe_search === true ? ("strict" as const) : ("off" as const),
-        options,
-        pages: pagesOf(request),
-        answer: answerTo(request)
-      }))
-    ),
+    Result.map(decode(fields), (request) => ({
+      query: request.query,
+      geo: request.country === undefined ? undefined : (countryCode(request.country) ?? request.country),
+      num: hasFilter(request) ? maxNum : (request.max_results ?? defaultResults),
+      safe: request.safe_search === true ? "strict" : "off",
+      options: optionsOf(request),
+      pages: pagesOf(request),
+      answer: answerTo(request)
+    })),
   toError: ({ _tag, message }) => ({
     status: _tag === "not_found" ? 404 : tavilyStatuses[_tag],
     body: { detail: { error: message } } satisfies TavilyError

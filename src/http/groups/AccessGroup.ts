@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { accepting } from "../Callers.ts"
 import { InternalError, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 import { Moment } from "../timestamps.ts"
 
 export const Session = Schema.Struct({
@@ -84,8 +84,7 @@ export class AccessGroup extends HttpApiGroup.make("access")
     )
   )
   .annotateEndpointsMerge(accepting("session"))
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(
     OpenApi.annotations({
       title: "Access",

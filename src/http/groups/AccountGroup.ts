@@ -5,7 +5,7 @@ import { Plan } from "../../domain/credits/Plan.ts"
 import { KeyMode } from "../../domain/keys/ApiKey.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 import { Moment } from "../timestamps.ts"
 import { ApiKey } from "./KeysGroup.ts"
 import { LoggedQuery } from "./UsageGroup.ts"
@@ -119,6 +119,5 @@ export class AccountGroup extends HttpApiGroup.make("account")
       )
       .annotateMerge(accepting("session"))
   )
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Account", description: "The calling account" })) {}

@@ -19,7 +19,7 @@ import {
   PaymentFailed,
   PlanUnchanged
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const cents = (description: string) => Schema.Int.annotate({ description: `${description}, in cents` })
@@ -183,8 +183,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
     )
   )
   .annotateEndpointsMerge(accepting("session"))
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(
     OpenApi.annotations({ title: "Billing", description: "What the signed-in account buys. Prices are in US cents" })
   ) {}

@@ -6,7 +6,7 @@ import { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
 import { AnyTarget } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const KeyBudget = Schema.Struct({
@@ -118,6 +118,5 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     )
   )
   .annotateEndpointsMerge(accepting("session"))
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "API keys", description: "The signed-in account's API keys" })) {}

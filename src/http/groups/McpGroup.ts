@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { accepting, SpendsCredits } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 
 const version = Schema.Literal("2.0")
 const Id = Schema.Union([Schema.String, Schema.Int])
@@ -58,6 +58,5 @@ export class McpGroup extends HttpApiGroup.make("mcp")
   )
   .annotateEndpointsMerge(accepting("key", "oauth", "session"))
   .annotateEndpoints(SpendsCredits, true)
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "MCP", description: "Search for agents" })) {}

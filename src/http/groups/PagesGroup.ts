@@ -13,7 +13,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 
 export class PagesGroup extends HttpApiGroup.make("pages")
   .add(
@@ -58,6 +58,5 @@ export class PagesGroup extends HttpApiGroup.make("pages")
   )
   .annotateEndpointsMerge(accepting("key", "session", "marketplace"))
   .annotateEndpoints(SpendsCredits, true)
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Pages", description: "The text of web pages" })) {}

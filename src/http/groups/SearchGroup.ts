@@ -14,7 +14,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Authentication, RateLimiting } from "../Gates.ts"
+import { Gates } from "../Gates.ts"
 
 export class SearchGroup extends HttpApiGroup.make("search")
   .add(
@@ -58,6 +58,5 @@ export class SearchGroup extends HttpApiGroup.make("search")
   )
   .annotateEndpointsMerge(accepting("key", "session", "marketplace", "demo"))
   .annotateEndpoints(SpendsCredits, true)
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Search", description: "Web searches" })) {}

@@ -8,7 +8,7 @@ import { Cursor, HistoryParameters, RecentParameters } from "../../domain/search
 import { AnyTarget, Safe } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
-import { Authentication, RateLimiting, RequestDecoding } from "../Gates.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const Outcomes = Schema.Struct({
@@ -152,6 +152,5 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       )
   )
   .annotateEndpointsMerge(accepting("session"))
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Usage", description: "What the signed-in account searched for" })) {}

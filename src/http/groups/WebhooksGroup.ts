@@ -12,7 +12,7 @@ import {
 } from "../../domain/webhooks/WebhookRequest.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
-import { Authentication, RateLimiting, RequestDecoding } from "../Gates.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const fields = {
@@ -218,8 +218,7 @@ export class WebhooksGroup extends manage
     )
   )
   .annotateEndpointsMerge(accepting("session"))
-  .middleware(RateLimiting)
-  .middleware(Authentication)
+  .middleware(Gates)
   .annotateMerge(
     OpenApi.annotations({ title: "Webhooks", description: "The signed-in account's events, sent by POST and email" })
   ) {}

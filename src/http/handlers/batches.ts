@@ -5,14 +5,15 @@ import type { InvalidRequest } from "../../domain/errors.ts"
 import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts"
 import type { AnyRowBody, AskedRows } from "../../services/search/Batch.ts"
 import type { Batches, BatchSettlement, StartedBatch } from "../../services/search/Batches.ts"
+import type { KeyError, SearchError } from "../../services/search/Search.ts"
 import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { CurrentPrincipal } from "../Gates.ts"
 import { jsonLines, wantsLines } from "../requests/accept.ts"
 import { readJson } from "../requests/body.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
-import { quotaHeaders, quotaHeadersOf } from "../responses/headers.ts"
+import { quotaHeadersOf } from "../responses/headers.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
-import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
+import { ledgerFacts, logSettlement, settled, withQuotaOnFailure } from "./settlements.ts"
 
 /** Parses and encodes the bodies of one kind of batch. */
 export interface BatchForm<Q, B> {
@@ -32,17 +33,11 @@ export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: Bat
     if (inLines && keyed === undefined) {
       return yield* withQuotaOnFailure(state, streamed(state, batches, form, principal, rows))
     }
-    const onStart = <E>({ id, settlement }: StartedBatch<B, E>) => {
-      addLogFields(state, { batch_id: id })
-      state.work = logSettlement<BatchSettlement<B>, E>(state, settlement, batchFacts)
-    }
-    const run =
+    const settlement = yield* settledBatch<B, SearchError | KeyError>(state, (onStart) =>
       keyed === undefined
         ? batches.run(principal, rows, onStart)
         : withRetryAfter(batches.runKeyed(keyed.principal, rows, keyed.key, onStart))
-    const settlement = yield* withQuotaOnFailure(state, run)
-    addLogFields(state, batchFacts(settlement))
-    setHeaders(state, quotaHeaders(settlement.receipt))
+    )
     return inLines
       ? wholeLinesResponse(form, settlement.body, settlement.receipt.creditsUsed)
       : HttpServerResponse.uint8Array(form.encodeBody(settlement.body), { contentType: "application/json" })
@@ -53,6 +48,18 @@ export const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): L
   batch_id: body.batch_id,
   rows_failed: body.failed
 })
+
+/** `settled` for a batch, whose id the log has as soon as it starts. */
+export const settledBatch = <B, E extends SearchError | KeyError>(
+  state: RequestState,
+  run: (onStart: <F>(started: StartedBatch<B, F>) => void) => Effect.Effect<BatchSettlement<B>, E>
+) =>
+  settled<BatchSettlement<B>, E, never>(state, batchFacts, (onStart) =>
+    run(({ id, settlement }) => {
+      addLogFields(state, { batch_id: id })
+      onStart(settlement)
+    })
+  )
 
 /** Common proxies close connections that are idle for a minute. */
 const heartbeatInterval = "10 seconds"

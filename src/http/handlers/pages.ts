@@ -1,6 +1,5 @@
-import { Effect, type Fiber, Layer } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { type PageRequest, parsePageParameters } from "../../domain/pages/PageRequest.ts"
 import { type PageRowBody, parsePages } from "../../domain/pages/PagesRequest.ts"
 import type { BatchLineBody } from "../../domain/search/BulkResult.ts"
@@ -8,20 +7,15 @@ import { pageTarget } from "../../domain/search/Target.ts"
 import { PageBatches } from "../../services/pages/PageBatches.ts"
 import { PageSettings } from "../../services/pages/PageSettings.ts"
 import { type PageSettlement, Pages } from "../../services/pages/Pages.ts"
-import { Api } from "../Api.ts"
-import { addLogFields, CurrentRequest, type LogFields, setHeaders } from "../CurrentRequest.ts"
+import { addLogFields, CurrentRequest, type LogFields } from "../CurrentRequest.ts"
 import { currentAccountPrincipal } from "../Gates.ts"
-import { makeGatedRoute } from "../gatedRoute.ts"
 import { PagesGroup } from "../groups/PagesGroup.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
-import { quotaHeaders } from "../responses/headers.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { SendsServerTiming, type Timing } from "../responses/serverTiming.ts"
+import { makeGatedRoute } from "../routes.ts"
 import { type BatchForm, batch } from "./batches.ts"
-import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
-
-/** Declared without handlers, as in search.ts: `routes` handles each endpoint. */
-const group = HttpApiBuilder.group(Api, "pages", (handlers) => handlers as never)
+import { ledgerFacts, settled } from "./settlements.ts"
 
 export const pageFacts = ({ entry, receipt, timings }: PageSettlement): LogFields => {
   const facts = ledgerFacts(receipt, timings)
@@ -43,17 +37,12 @@ const page = (pages: Pages["Service"], isTimed: boolean) =>
     const decoded = parsePageParameters(yield* HttpServerRequest.ParsedSearchParams)
     const [asked, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
     addLogFields(state, { target: pageTarget })
-    const onStart = <E>(settlement: Fiber.Fiber<PageSettlement, E>) => {
-      state.work = logSettlement(state, settlement, pageFacts)
-    }
-    const run =
+    const settlement = yield* settled(state, pageFacts, (onStart) =>
       keyed === undefined
         ? pages.read(principal, asked, onStart)
         : withRetryAfter(pages.readKeyed(keyed.principal, asked, keyed.key, onStart))
-    const settlement = yield* withQuotaOnFailure(state, run)
-    addLogFields(state, pageFacts(settlement))
+    )
     if (isTimed) state.timing = pageTiming(settlement)
-    setHeaders(state, quotaHeaders(settlement.receipt))
     return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(settlement.body))
   })
 
@@ -69,7 +58,7 @@ const pagesForm: BatchForm<PageRequest, PageRowBody> = {
   encodeLines: (lines) => Buffer.from(lines.map((line) => `${encodeLine(line)}\n`).join(""))
 }
 
-const routes = HttpRouter.use(
+export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     if (!(yield* PageSettings).isOn) return
     const gatedRoute = yield* makeGatedRoute
@@ -81,5 +70,3 @@ const routes = HttpRouter.use(
     yield* router.addAll(Object.values(routes))
   })
 )
-
-export const layer = Layer.merge(group, routes)

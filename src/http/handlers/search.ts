@@ -1,28 +1,22 @@
-import { Effect, type Fiber, Layer } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/search/BulkRequest.ts"
 import type { RowBody } from "../../domain/search/BulkResult.ts"
 import { parseParameters, type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
 import { Bulk } from "../../services/search/Bulk.ts"
 import { Search, type SearchSettlement } from "../../services/search/Search.ts"
-import { Api } from "../Api.ts"
-import { addLogFields, CurrentRequest, type LogFields, setHeaders } from "../CurrentRequest.ts"
+import { addLogFields, CurrentRequest, type LogFields } from "../CurrentRequest.ts"
 import { CurrentPrincipal } from "../Gates.ts"
-import { makeGatedRoute } from "../gatedRoute.ts"
 import { SearchGroup } from "../groups/SearchGroup.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
-import { quotaHeaders } from "../responses/headers.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { SendsServerTiming, type Timing } from "../responses/serverTiming.ts"
+import { makeGatedRoute } from "../routes.ts"
 import { type BatchForm, batch } from "./batches.ts"
 import { encodeBulk, encodeLines, searchResponse } from "./searchResponses.ts"
-import { ledgerFacts, logSettlement, withQuotaOnFailure } from "./settlements.ts"
+import { ledgerFacts, settled } from "./settlements.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
-
-/** `HttpApiBuilder` requires every group. The cast is safe because `routes` handles each endpoint. */
-const group = HttpApiBuilder.group(Api, "search", (handlers) => handlers as never)
 
 /** Bypasses the declared schemas, which would check every row again. Contract tests cover the output. */
 const query = (search: Search["Service"], isTimed: boolean) =>
@@ -33,23 +27,18 @@ const query = (search: Search["Service"], isTimed: boolean) =>
     const [parameters, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
     const asked = yield* Effect.fromResult(toSearch(parameters))
     addLogFields(state, { target: asked.target })
-    const onStart = <E>(settlement: Fiber.Fiber<SearchSettlement, E>) => {
-      state.work = logSettlement(state, settlement, searchFacts)
-    }
-    const run =
+    const settlement = yield* settled(state, searchFacts, (onStart) =>
       keyed === undefined
         ? search.run(principal, asked, onStart)
         : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key, onStart))
-    const settlement = yield* withQuotaOnFailure(state, run)
-    addLogFields(state, searchFacts(settlement))
+    )
     if (isTimed) state.timing = searchTiming(settlement)
-    setHeaders(state, quotaHeaders(settlement.receipt))
     return searchResponse(yield* Effect.fromResult(settlement.body))
   })
 
 const bulkForm: BatchForm<SearchRequest, RowBody> = { parse: parseBulk, encodeBody: encodeBulk, encodeLines }
 
-const routes = HttpRouter.use(
+export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const gatedRoute = yield* makeGatedRoute
     const { endpoints } = SearchGroup
@@ -60,8 +49,6 @@ const routes = HttpRouter.use(
     yield* router.addAll(Object.values(routes))
   })
 )
-
-export const layer = Layer.merge(group, routes)
 
 const searchTiming = ({ entry }: SearchSettlement): Timing => {
   if (entry === undefined) return { part: undefined, cache: undefined }

@@ -2,7 +2,7 @@ import { Effect, Exit, Fiber } from "effect"
 import type { LedgerTimings, Receipt } from "../../services/credits/Metering.ts"
 import type { KeyError, SearchError } from "../../services/search/Search.ts"
 import { addLogFields, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { quotaErrorHeaders } from "../responses/headers.ts"
+import { quotaErrorHeaders, quotaHeaders } from "../responses/headers.ts"
 
 /** Waits for a settlement that outlives its caller, and adds its fields to the access log. */
 export const logSettlement = <A, E>(
@@ -30,3 +30,19 @@ export const withQuotaOnFailure = <A, E extends SearchError | KeyError, R>(
       if (error._tag === "quota_exceeded") setHeaders(state, quotaErrorHeaders(error))
     })
   )
+
+/** Runs work that is charged: it is logged even if the client disconnects, and sends the quota's headers. */
+export const settled = <S extends { readonly receipt: Receipt }, E extends SearchError | KeyError, R>(
+  state: RequestState,
+  factsOf: (settlement: S) => LogFields,
+  run: (onStart: <F>(settlement: Fiber.Fiber<S, F>) => void) => Effect.Effect<S, E, R>
+): Effect.Effect<S, E, R> => {
+  const running = run((settlement) => {
+    state.work = logSettlement(state, settlement, factsOf)
+  })
+  return Effect.map(withQuotaOnFailure(state, running), (settlement) => {
+    addLogFields(state, factsOf(settlement))
+    setHeaders(state, quotaHeaders(settlement.receipt))
+    return settlement
+  })
+}

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { cookieValues } from "../../domain/accounts/Credential.ts"
@@ -10,7 +10,7 @@ import { Deployment } from "../../services/operations/Deployment.ts"
 import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
 import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { answerError, apiErrorResponse } from "../errors.ts"
-import { Authentication, CurrentPrincipal } from "../Gates.ts"
+import { CurrentPrincipal } from "../Gates.ts"
 import { client, clientAddress } from "./clientAddress.ts"
 
 const requestCredentials = (
@@ -92,13 +92,3 @@ export const makeAuthentication = Effect.gen(function* () {
     )
   }
 })
-
-export const layer = Layer.effect(
-  Authentication,
-  Effect.map(
-    makeAuthentication,
-    (authenticate) =>
-      (httpEffect, { endpoint }) =>
-        authenticate(httpEffect, endpoint)
-  )
-)

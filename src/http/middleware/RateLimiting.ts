@@ -1,12 +1,12 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { HttpServerResponse } from "effect/http"
 import { type Principal, rateLimitOf } from "../../domain/accounts/Principal.ts"
 import { RateLimited } from "../../domain/errors.ts"
-import { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
 import { withSpan } from "../../services/telemetry/Tracing.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
-import { CurrentPrincipal, RateLimiting } from "../Gates.ts"
+import { CurrentPrincipal } from "../Gates.ts"
 import { withDecodedQuery } from "../requests/query.ts"
 import { rateLimitHeaders } from "../responses/headers.ts"
 
@@ -32,8 +32,3 @@ export const limited = <E, R>(
     Effect.flatMap(CurrentPrincipal, (principal) => admit(limiter, principal)),
     withDecodedQuery(httpEffect)
   )
-
-export const layer = Layer.effect(
-  RateLimiting,
-  Effect.map(RateLimiter, (limiter) => (httpEffect) => limited(limiter, httpEffect))
-)

@@ -1,18 +1,38 @@
+import type { HttpApiEndpoint } from "effect/http-api"
 import { NotFound } from "../../domain/errors.ts"
-import { otherMethods } from "./otherMethods.ts"
+import { Api } from "../Api.ts"
 
-/** Routes that newcomers look for, with the method of each. The full list is in the OpenAPI document. */
-const methods: ReadonlyMap<string, string> = new Map([
-  ["/v1/query", "GET"],
-  ["/v1/bulk", "POST"],
-  ["/v1/page", "GET"],
-  ["/v1/pages", "POST"],
-  ["/v1/me", "GET"],
-  ["/mcp", "POST"],
-  ["/docs", "GET"],
-  ["/openapi.json", "GET"],
-  ["/dashboard", "GET"]
-])
+interface Route {
+  readonly pattern: RegExp
+  readonly methods: Array<string>
+}
+
+const routeOf = (path: string): Route => ({
+  pattern: new RegExp(`^${path.replaceAll(/:[^/]+/g, "[^/]+")}$`),
+  methods: []
+})
+
+/** The API's routes by path, and the pages that newcomers look for. */
+const makeRoutes = (): ReadonlyMap<string, Route> => {
+  const endpoints = Object.values(Api.groups).flatMap(
+    (group): ReadonlyArray<Pick<HttpApiEndpoint.Top, "method" | "path">> => Object.values(group.endpoints)
+  )
+  const pages = ["/docs", "/openapi.json", "/dashboard"].map((path) => ({ method: "GET" as const, path }))
+  const routes = new Map<string, Route>()
+  for (const { method, path } of [...endpoints, ...pages]) {
+    const route = routes.get(path) ?? routeOf(path)
+    route.methods.push(method)
+    routes.set(path, route)
+  }
+  return routes
+}
+
+let made: ReadonlyMap<string, Route> | undefined
+
+const allRoutes = (): ReadonlyMap<string, Route> => {
+  made ??= makeRoutes()
+  return made
+}
 
 /** Names that other search services use. */
 const otherNames: ReadonlyMap<string, string> = new Map([
@@ -34,18 +54,23 @@ const maxPathCharacters = 64
 
 /** The path as it was probably meant: in lower case, without doubled or trailing slashes, and with the version. */
 const meant = (path: string): string => {
+  const routes = allRoutes()
   const plain = path.toLowerCase().replaceAll(/\/+/g, "/").replace(/\/$/, "")
-  if (methods.has(plain)) return plain
+  if (routes.has(plain)) return plain
   const versioned = `/v1${plain}`
-  return methods.has(versioned) ? versioned : (otherNames.get(plain) ?? plain)
+  return routes.has(versioned) ? versioned : (otherNames.get(plain) ?? plain)
 }
 
 /** Says which route was probably meant. The status stays 404 (R3). */
 const hint = (method: string, path: string): string => {
   if (path.length > maxPathCharacters) return general
-  const has = otherMethods(path)
-  if (has !== undefined && !has.split(" and ").includes(method))
-    return `${path} has no ${method}. It is a ${has} route.`
+  const routes = allRoutes()
+  const has = new Set(
+    Array.from(routes.values()).flatMap(({ methods, pattern }) => (pattern.test(path) ? methods : []))
+  )
+  if (has.size > 0 && !has.has(method)) {
+    return `${path} has no ${method}. It is a ${[...has].sort().join(" and ")} route.`
+  }
   const probable = meant(path)
   if (privatePaths.has(probable)) {
     return `${probable} is on the private listener: its port is ADMIN_PORT, 9464 unless the operator changed it.`
@@ -53,9 +78,9 @@ const hint = (method: string, path: string): string => {
   if (probable.startsWith("/compat/")) {
     return "Endpoints below /compat are off unless the operator names them, as in COMPAT=searxng,tavily."
   }
-  const right = methods.get(probable)
-  if (right === undefined) return general
-  if (probable === path && right === method) return general
+  const offered = routes.get(probable)?.methods
+  if (offered === undefined || (probable === path && offered.includes(method))) return general
+  const right = offered.includes(method) ? method : offered[0]
   return `There is no ${method} ${path}. Did you mean ${right} ${probable}? GET /openapi.json lists the available routes.`
 }
 

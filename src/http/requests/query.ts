@@ -44,6 +44,9 @@ export const parseQuery = (query: string): Result.Result<Parameters, InvalidRequ
   return Result.succeed(parameters)
 }
 
+export const parseQueryOf = ({ url }: Pick<HttpServerRequest.HttpServerRequest, "url">) =>
+  parseQuery(url.slice(`${url}?`.indexOf("?") + 1))
+
 /** Keeps an overlong query from the router, which decodes it before authentication. Routes reject it later. */
 export const withoutLongQuery = <A, E, R>(
   request: HttpServerRequest.HttpServerRequest,
@@ -70,10 +73,10 @@ type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 export const withDecodedQuery = <E, R>(handler: Handler<E, R>): Handler<E, R | HttpServerRequest.HttpServerRequest> =>
   Effect.withFiber(({ context }) => {
     if (Context.get(context, CurrentRequest).hasTooManyParameters) return apiErrorResponse(tooManyParameters)
-    const { url } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+    const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
     // The router keeps undecodable values as written. If the whole query decodes, so does each value.
-    if (!url.includes("%") || decode(url) !== undecodable) return handler
-    return Result.match(parseQuery(url.slice(url.indexOf("?") + 1)), {
+    if (!request.url.includes("%") || decode(request.url) !== undecodable) return handler
+    return Result.match(parseQueryOf(request), {
       onFailure: apiErrorResponse,
       onSuccess: (parameters) => Effect.provideService(handler, HttpServerRequest.ParsedSearchParams, parameters)
     })

@@ -47,6 +47,22 @@ describe("errors that say what to do (R71)", () => {
     }).pipe(Effect.provide(everything))
   )
 
+  it.effect("an address with a slip names the route that was probably meant, and stays 404 (R3)", () =>
+    Effect.gen(function* () {
+      const { send } = yield* calling
+      for (const [method, path, probable] of [
+        ["GET", "/query", "GET /v1/query"],
+        ["GET", "/V1//Usage", "GET /v1/usage"],
+        ["POST", "/v1/api-keys/", "POST /v1/api-keys"],
+        ["DELETE", "/api-keys", "GET /v1/api-keys"],
+        ["GET", "/search", "GET /v1/query"]
+      ] as const) {
+        const message = `There is no ${method} ${path}. Did you mean ${probable}? GET /openapi.json lists the available routes.`
+        assert.deepInclude(yield* send(method, path), { error: "not_found", message })
+      }
+    }).pipe(Effect.provide(everything))
+  )
+
   it.effect("a country by its common name is answered with its code", () =>
     Effect.gen(function* () {
       const { get } = yield* calling

@@ -1,7 +1,7 @@
 import { Effect, Result } from "effect"
 import type { PageResult } from "../../../domain/pages/PageBody.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { parseQuery } from "../../requests/query.ts"
+import { parseQueryOf } from "../../requests/query.ts"
 import { type JinaAnswer, type JinaError, JinaFields, jinaFailures } from "./JinaGroup.ts"
 import { type PageAnswer, type PageCompatError, type PageForm, toWholePage } from "./PageForm.ts"
 
@@ -59,9 +59,9 @@ export const jina: PageForm = {
   name: "jina",
   fields: Object.keys(JinaFields.fields),
   takesKeyInBody: false,
-  read: ({ headers, url }) =>
-    Effect.map(Effect.fromResult(parseQuery(url.slice(url.indexOf("?") + 1))), (query) => ({
-      ...headers,
+  read: (request) =>
+    Effect.map(Effect.fromResult(parseQueryOf(request)), (query) => ({
+      ...request.headers,
       ...(query.url === undefined ? {} : { url: query.url })
     })),
   decode: (raw) =>

@@ -1,15 +1,16 @@
 import { Clock, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { AccountPrincipal, Principal } from "../../../domain/accounts/Principal.ts"
+import type { QuotaExceeded } from "../../../domain/errors.ts"
+import type { PageRowBody } from "../../../domain/pages/PagesRequest.ts"
 import { pageTarget } from "../../../domain/search/Target.ts"
 import { PageBatches } from "../../../services/pages/PageBatches.ts"
-import { type PageSettlement, Pages } from "../../../services/pages/Pages.ts"
-import { addLogFields, setHeaders } from "../../CurrentRequest.ts"
+import { Pages } from "../../../services/pages/Pages.ts"
+import { addLogFields } from "../../CurrentRequest.ts"
 import { noteError } from "../../errors.ts"
-import { batchFacts } from "../../handlers/batches.ts"
+import { settledBatch } from "../../handlers/batches.ts"
 import { pageFacts } from "../../handlers/pages.ts"
-import { logSettlement, withQuotaOnFailure } from "../../handlers/settlements.ts"
-import { quotaHeaders } from "../../responses/headers.ts"
+import { settled } from "../../handlers/settlements.ts"
 import type { CompatError } from "../CompatError.ts"
 import { makeGate } from "../gate/gate.ts"
 import type { PageAnswer, PageCompatError, PageForm, PagesForm } from "./PageForm.ts"
@@ -33,12 +34,7 @@ export const makeServePages = Effect.gen(function* () {
     const { fields, principal, state } = yield* gate(form, request)
     const { answer, request: asked } = yield* Effect.fromResult(form.decode(fields))
     addLogFields(state, { target: pageTarget })
-    const running = pages.read(payer(principal), asked, (settlement) => {
-      state.work = logSettlement<PageSettlement, unknown>(state, settlement, pageFacts)
-    })
-    const settlement = yield* withQuotaOnFailure(state, running)
-    addLogFields(state, pageFacts(settlement))
-    setHeaders(state, quotaHeaders(settlement.receipt))
+    const settlement = yield* settled(state, pageFacts, (onStart) => pages.read(payer(principal), asked, onStart))
     return respond(answer(yield* Effect.fromResult(settlement.body)))
   }, Effect.tapError(noteError))
 
@@ -50,12 +46,9 @@ export const makeServePages = Effect.gen(function* () {
     const { answer, rows } = yield* Effect.fromResult(form.decode(fields))
     addLogFields(state, { target: pageTarget, rows: rows.length })
     const startedAt = yield* Clock.currentTimeMillis
-    const running = batches.run(payer(principal), rows, ({ settlement }) => {
-      state.work = logSettlement(state, settlement, batchFacts)
-    })
-    const settlement = yield* withQuotaOnFailure(state, running)
-    addLogFields(state, batchFacts(settlement))
-    setHeaders(state, quotaHeaders(settlement.receipt))
+    const settlement = yield* settledBatch<PageRowBody, QuotaExceeded>(state, (onStart) =>
+      batches.run(payer(principal), rows, onStart)
+    )
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     const read = { rows: settlement.body.results, requestId: state.id, durationMs }
     return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer(read)))

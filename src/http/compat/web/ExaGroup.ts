@@ -1,16 +1,9 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { maxListEntries, Text } from "../../../domain/requests/fields.ts"
+import { Text } from "../../../domain/requests/fields.ts"
 import { documented } from "../endpoints.ts"
-import { Count, LongQuery } from "../fields.ts"
+import { Count, domains, LongQuery } from "../fields.ts"
 import { documentedStatuses } from "./statuses.ts"
-
-const domains = (description: string) =>
-  Schema.optionalKey(
-    Schema.Array(Text)
-      .annotate({ message: "must be a list of domains", description })
-      .check(Schema.isMaxLength(maxListEntries, { message: `must have at most ${maxListEntries} domains` }))
-  )
 
 /** Supported fields. Exa's other fields are accepted and ignored. */
 export const ExaRequest = Schema.Struct({

@@ -1,21 +1,13 @@
 import { Effect, Result } from "effect"
-import { InvalidRequest } from "../../../domain/errors.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { type LanguagePlace, placeOfLanguage } from "../../../domain/search/Language.ts"
 import type { OrganicResult } from "../../../domain/search/OrganicResult.ts"
-import { parseQuery } from "../../requests/query.ts"
+import { parseQueryOf } from "../../requests/query.ts"
+import { placeOf } from "../fields.ts"
 import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
 import { type BraveAnswer, type BraveError, BraveParameters } from "./BraveGroup.ts"
 import { statuses } from "./statuses.ts"
 
 const defaultCount = 20
-
-const unknownLanguage = InvalidRequest.fromIssues([
-  { field: "search_lang", message: "must be a language tag such as de or pt-br" }
-])
-
-const placeOf = (language: string | undefined): Result.Result<LanguagePlace, InvalidRequest> =>
-  language === undefined ? Result.succeed({}) : Result.fromNullishOr(placeOfLanguage(language), () => unknownLanguage)
 
 const toRow = ({ domain, snippet, title, url }: OrganicResult): BraveAnswer["web"]["results"][number] => {
   const { host, hostname, pathname, protocol } = new URL(url)
@@ -65,10 +57,10 @@ export const brave: ShapeWithErrors = {
   name: "brave",
   fields: Object.keys(BraveParameters.fields),
   takesKeyInBody: false,
-  read: ({ url }) => Effect.fromResult(parseQuery(url.slice(`${url}?`.indexOf("?") + 1))),
+  read: (request) => Effect.fromResult(parseQueryOf(request)),
   decode: (fields) =>
     Result.flatMap(decode(fields), ({ count = defaultCount, country, offset = 0, q, safesearch, search_lang }) =>
-      Result.map(placeOf(search_lang), (place) => ({
+      Result.map(placeOf("search_lang", search_lang), (place) => ({
         query: q,
         ...place,
         ...(country === undefined || country.toUpperCase() === "ALL" ? {} : { geo: country }),

@@ -1,18 +1,11 @@
 import { Result } from "effect"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { matchDomains } from "../../../domain/search/Domain.ts"
 import type { OrganicResult } from "../../../domain/search/OrganicResult.ts"
 import { defaultNum, maxNum } from "../../../domain/search/SearchRequest.ts"
 import { readJson } from "../../requests/body.ts"
 import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
 import { type ExaAnswer, type ExaError, ExaRequest } from "./ExaGroup.ts"
 import { statuses } from "./statuses.ts"
-
-const makeFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest) => {
-  const isIncluded = includeDomains.length === 0 ? () => true : matchDomains(includeDomains)
-  const isExcluded = matchDomains(excludeDomains)
-  return ({ url }: OrganicResult): boolean => isIncluded(url) && !isExcluded(url)
-}
 
 const hasFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest): boolean =>
   excludeDomains.length + includeDomains.length > 0
@@ -38,16 +31,13 @@ const answerTo =
   ({ durationMs, requestId, results }: CompatResults): ExaAnswer => ({
     requestId,
     resolvedSearchType: "keyword",
-    results: results
-      .filter(makeFilter(request))
-      .slice(0, request.numResults ?? defaultNum)
-      .map(toRow(request)),
+    results: results.slice(0, request.numResults ?? defaultNum).map(toRow(request)),
     searchTime: durationMs
   })
 
 const decode = decoder(ExaRequest)
 
-/** Exa's search. Requests more results if domain lists will filter them. */
+/** Exa's search. Requests more results if Quarry may remove some of them for their domains. */
 export const exa: ShapeWithErrors = {
   name: "exa",
   fields: Object.keys(ExaRequest.fields),
@@ -59,6 +49,7 @@ export const exa: ShapeWithErrors = {
       ...(request.userLocation === undefined ? {} : { geo: request.userLocation }),
       num: hasFilter(request) ? maxNum : (request.numResults ?? defaultNum),
       safe: request.moderation === true ? "strict" : "off",
+      options: { include_domains: request.includeDomains, exclude_domains: request.excludeDomains },
       answer: answerTo(request)
     })),
   toError: ({ _tag, message }) => ({

@@ -1,19 +1,11 @@
 import { Result } from "effect"
-import { InvalidRequest } from "../../../domain/errors.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { type LanguagePlace, placeOfLanguage } from "../../../domain/search/Language.ts"
 import { defaultNum } from "../../../domain/search/SearchRequest.ts"
 import { readJson } from "../../requests/body.ts"
+import { placeOf } from "../fields.ts"
 import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
 import { type SerperAnswer, type SerperError, SerperRequest } from "./SerperGroup.ts"
 import { statuses } from "./statuses.ts"
-
-const unknownLanguage = InvalidRequest.fromIssues([
-  { field: "hl", message: "must be a language tag such as de or pt-br" }
-])
-
-const placeOf = (language: string | undefined): Result.Result<LanguagePlace, InvalidRequest> =>
-  language === undefined ? Result.succeed({}) : Result.fromNullishOr(placeOfLanguage(language), () => unknownLanguage)
 
 const answerTo =
   ({ num = defaultNum, ...asked }: SerperRequest) =>
@@ -35,7 +27,7 @@ export const serper: ShapeWithErrors = {
   read: readJson,
   decode: (fields) =>
     Result.flatMap(decode(fields), (asked) =>
-      Result.map(placeOf(asked.hl), (place) => ({
+      Result.map(placeOf("hl", asked.hl), (place) => ({
         query: asked.q,
         ...place,
         ...(asked.gl === undefined ? {} : { geo: asked.gl }),

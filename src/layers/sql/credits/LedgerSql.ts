@@ -69,25 +69,37 @@ const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, t
   yield* deps.submitOpening({ accountId, plan, cycleStart, period })
 })
 
+/** Submits a reservation until the account's current period is open. */
+const submitted = Effect.fnUntraced(function* (
+  deps: Deps,
+  account: Account,
+  reservation: Statements.Reservation,
+  submit: Effect.Effect<Statements.ReserveRow>
+) {
+  for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+    const row = yield* submit
+    switch (row.status) {
+      case "exceeded":
+        return yield* QuotaExceeded.of(toAllowance(row), reservation.credits)
+      case "over_budget":
+        return yield* overBudget(deps, account, reservation, row)
+      case "unknown":
+        return yield* Effect.die(new Error(`account ${account.id} does not exist`))
+      case "stale":
+        yield* openPeriod(deps, account.id, row)
+        break
+      default:
+        return row
+    }
+  }
+  return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
+})
+
 const reserve = (deps: Deps) =>
   Effect.fnUntraced(function* (account: Account, credits: number, budgetId?: string) {
     const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, budgetId }
-    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
-      const row = yield* deps.submitReservation(reservation)
-      switch (row.status) {
-        case "held":
-          return toHold(reservation, row)
-        case "exceeded":
-          return yield* QuotaExceeded.of(toAllowance(row), credits)
-        case "over_budget":
-          return yield* overBudget(deps, account, reservation, row)
-        case "unknown":
-          return yield* Effect.die(new Error(`account ${account.id} does not exist`))
-        case "stale":
-          yield* openPeriod(deps, account.id, row)
-      }
-    }
-    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
+    const row = yield* submitted(deps, account, reservation, deps.submitReservation(reservation))
+    return toHold(reservation, row)
   })
 
 const reserveKeyed = (deps: Deps) =>
@@ -98,31 +110,19 @@ const reserveKeyed = (deps: Deps) =>
     budgetId?: string
   ): Effect.fn.Return<KeyedReservation, QuotaExceeded> {
     const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, request, budgetId }
-    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
-      const row = yield* deps.submitKeyedReservation(reservation)
-      switch (row.status) {
-        case "held":
-          return { _tag: "held", hold: toHold(reservation, row) }
-        case "answered":
-          return {
-            _tag: "answered",
-            text: yield* AnswerBytes.unpack(row.answer),
-            allowance: yield* presentAllowance(deps, account, row)
-          }
-        case "running":
-        case "different":
-          return { _tag: row.status }
-        case "exceeded":
-          return yield* QuotaExceeded.of(toAllowance(row), credits)
-        case "over_budget":
-          return yield* overBudget(deps, account, reservation, row)
-        case "unknown":
-          return yield* Effect.die(new Error(`account ${account.id} does not exist`))
-        case "stale":
-          yield* openPeriod(deps, account.id, row)
-      }
+    const row = yield* submitted(deps, account, reservation, deps.submitKeyedReservation(reservation))
+    switch (row.status) {
+      case "held":
+        return { _tag: "held", hold: toHold(reservation, row) }
+      case "answered":
+        return {
+          _tag: "answered",
+          text: yield* AnswerBytes.unpack(row.answer),
+          allowance: yield* presentAllowance(deps, account, row)
+        }
+      default:
+        return { _tag: row.status }
     }
-    return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
   })
 
 const settle = (deps: Deps) =>

@@ -82,11 +82,16 @@ const UnknownRow = Schema.Struct({
 const rowOfStatus = <S extends Schema.Top, A extends Schema.Top>(status: S, answer: A) =>
   Schema.Struct({ ...KnownRow.fields, ...withinBudget, status, answer })
 
+/** Only keyed requests can be running, different or answered. */
 const ReserveRow = Schema.Union([
-  rowOfStatus(Schema.Literals(["held", "exceeded", "stale"]), Schema.Null),
+  rowOfStatus(Schema.Literal("held"), Schema.Null),
+  rowOfStatus(Schema.Literals(["exceeded", "stale"]), Schema.Null),
   OverBudgetRow,
-  UnknownRow
+  UnknownRow,
+  rowOfStatus(Schema.Literals(["running", "different"]), Schema.Null),
+  rowOfStatus(Schema.Literal("answered"), Schema.Uint8Array)
 ])
+export type ReserveRow = typeof ReserveRow.Type
 
 const reserveRows = rowsOf(ReserveRow)
 
@@ -110,7 +115,7 @@ const reserveArguments = (
 
 /** Returns the function that reserves credits. Concurrent calls share one call of `ledger_reserve`. */
 export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
-  makeGroupCommit<Reservation, typeof ReserveRow.Type>({
+  makeGroupCommit<Reservation, ReserveRow>({
     name: "ledger_reserve",
     ownerOf: (reservation) => reservation.accountId,
     maxBatch,
@@ -125,15 +130,6 @@ export interface KeyedReservation extends Reservation {
   readonly request: KeyedRequest
 }
 
-const KeyedRow = Schema.Union([
-  rowOfStatus(Schema.Literals(["held", "exceeded", "stale", "running", "different"]), Schema.Null),
-  rowOfStatus(Schema.Literal("answered"), Schema.Uint8Array),
-  OverBudgetRow,
-  UnknownRow
-])
-
-const keyedRows = rowsOf(KeyedRow)
-
 /**
  * Maximum entries of a keyed batch. Lower because of their stored answers: a batch has at most 64 × `maxAnswerBytes`.
  */
@@ -143,14 +139,14 @@ const maxKeyedBatch = 64
  * Returns the function that reserves credits for requests with idempotency keys. Concurrent calls share one statement.
  */
 export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
-  makeGroupCommit<KeyedReservation, typeof KeyedRow.Type>({
+  makeGroupCommit<KeyedReservation, ReserveRow>({
     name: "ledger_reserve_keyed",
     ownerOf: (reservation) => reservation.accountId,
     maxBatch: maxKeyedBatch,
     maxPerOwner: maxKeyedBatch,
     run: Effect.fnUntraced(function* (batch) {
       const shared = reserveArguments(sql, batch, yield* storeTime(clock), lease)
-      return yield* keyedRows(sql`select * from ledger_reserve(
+      return yield* reserveRows(sql`select * from ledger_reserve(
         ${shared},
         routes => ${batch.map((entry) => entry.request.route)}::text[],
         keys => ${batch.map((entry) => entry.request.key)}::text[],
