@@ -3,7 +3,6 @@ import { formsOf } from "./DocumentTerms.ts"
 import { isStopWord } from "./languages.ts"
 import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
-/** A word of a query, with the terms that match it. */
 export interface QuerySlot {
   readonly terms: ReadonlyArray<string>
   /** The word for spelling correction; undefined if it is not corrected. */

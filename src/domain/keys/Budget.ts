@@ -1,7 +1,5 @@
 import { DateTime } from "effect"
 
-/** The credits that an API key can spend per period (R50). */
-
 export const maxBudgetCredits = 1_000_000_000
 
 export const budgetPeriods = ["day", "month", "life"] as const

@@ -10,7 +10,6 @@ export interface SignInLink {
   readonly expiresAt: number
 }
 
-/** The person of an account cannot be changed as requested. The message says why and what to do. */
 export class PersonError extends OperatorError("PersonError") {
   static taken(email: string): PersonError {
     return new PersonError({ message: `${email} is already used to sign in. Choose another address.` })

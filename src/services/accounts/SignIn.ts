@@ -3,7 +3,6 @@ import type { SignUpMode } from "../../domain/accounts/signUp.ts"
 
 export type IdentityProvider = "google" | "github"
 
-/** A person's browser. */
 export interface Browser {
   /** The `Cookie` header, which may contain a session. */
   readonly cookies: Redacted.Redacted | undefined
@@ -27,7 +26,7 @@ export interface PasswordSignIn {
   readonly returnPath: string
 }
 
-/** An unknown address or a wrong password. The error does not reveal which. */
+/** An unknown address or a wrong password; callers cannot tell which. */
 export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {}
 
 /** The address is not confirmed yet. A new link has been sent. */
@@ -60,7 +59,6 @@ export type SignInError =
 export class SignIn extends Context.Service<
   SignIn,
   {
-    /** The configured identity providers. */
     readonly providers: ReadonlyArray<IdentityProvider>
     readonly signUpMode: SignUpMode
     /** False without a mail server: the operator forwards the links from the log. */
@@ -85,7 +83,7 @@ export class SignIn extends Context.Service<
       browser: Browser,
       request: { readonly email: string; readonly returnPath: string }
     ) => Effect.Effect<void, SignInError>
-    /** The email address that a password link belongs to. Undefined if the link was used or has expired. */
+    /** Undefined if the link was used or has expired. */
     readonly addressOfLink: (token: Redacted.Redacted) => Effect.Effect<string | undefined>
     /**
      * Sets a new password with a single-use token from an email and signs the person in. Confirms the address, ends all

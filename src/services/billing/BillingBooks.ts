@@ -29,7 +29,7 @@ export interface BookedOrder {
   readonly createdAt: number
 }
 
-/** All subscriptions of an account and their orders, read at one time. */
+/** The state of an account's subscriptions at one time. */
 export interface SubscriptionReading {
   readonly accountId: string
   readonly customerId: string
@@ -79,7 +79,6 @@ export class BillingBooks extends Context.Service<
     ) => Effect.Effect<{ readonly customerId: string } | "taken" | "leaving" | "unknown">
     /** An increasing number. A reading takes one before it asks the provider. */
     readonly nextReading: Effect.Effect<number>
-    /** Updates plan, period and pending change of an account. */
     readonly bookSubscriptions: (reading: SubscriptionReading) => Effect.Effect<Booking>
     /** Grants the credits of a paid order, and takes back those of a refund or lost dispute (R38, R40). */
     readonly bookOrder: (order: Order, reading: number) => Effect.Effect<Booking>
@@ -89,17 +88,15 @@ export class BillingBooks extends Context.Service<
     readonly unblock: (accountId: string) => Effect.Effect<boolean>
     readonly orders: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<BookedOrder>>
     readonly order: (orderId: string) => Effect.Effect<BookedOrder | undefined>
-    /** All subscriptions in the books that have not ended. */
     readonly openSubscriptions: Effect.Effect<ReadonlyArray<SoldSubscription & { readonly accountId: string }>>
     readonly pendingOrders: Effect.Effect<ReadonlyArray<string>>
     /** Returns true at most once per `everyMs` for an account, which may then ask the provider. */
     readonly takeTurn: (accountId: string, everyMs: number) => Effect.Effect<boolean>
-    /** Stores a delivery. False if its ID is already stored. */
+    /** False if its ID is already stored. */
     readonly store: (delivery: InboxItem) => Effect.Effect<boolean>
     /** Leases due deliveries for `leaseMs`. */
     readonly takeDeliveries: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<InboxItem>>
     readonly finishDeliveries: (deliveryIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Schedules another attempt after `waitMs`. */
     readonly postponeDeliveries: (
       deliveryIds: ReadonlyArray<string>,
       reason: string,

@@ -25,7 +25,6 @@ import { BatchLines } from "./BatchLines.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
 import type { KeyError } from "./Search.ts"
 
-/** A batch after its settlement. Dispatched rows are logged and charged. */
 export interface BatchSettlement<B> {
   readonly body: BatchBody<B>
   readonly receipt: Receipt
@@ -163,7 +162,7 @@ const bufferedHooks = <Q, D>(maxRunning: number) =>
     })
   )
 
-/** Reserves credits, or returns the response of the first request with the same key. */
+/** Returns the first response if the key was used before. */
 type Reserve<E> = (searches: number) => Effect.Effect<OpenHold | Replay, E>
 
 const reserveKeyed = <Q, D, B extends AnyRowBody>(
@@ -209,7 +208,6 @@ const answerWithoutSearch = Effect.fnUntraced(function* <Q, D, B extends AnyRowB
   return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
-/** Builds the response, and the log entries of dispatched rows. */
 const buildBody = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -220,7 +218,6 @@ const buildBody = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   return yield* bodyOf(deps.kind, batch, results)
 })
 
-/** Builds the response, and records metrics and spans of the rows. */
 const bodyOf = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   kind: RowKind<Q, D, B>,
   batch: Batch<Q, D>,
@@ -236,7 +233,6 @@ const toBody = <B extends AnyRowBody>(id: string, results: ReadonlyArray<B>): Ba
   return { batch_id: id, total: results.length, succeeded, failed: results.length - succeeded, results }
 }
 
-/** The response to a repeated request, built from the first response (R44). */
 const replay = <Q, D, B extends AnyRowBody>(
   kind: RowKind<Q, D, B>,
   { rows }: Batch<Q, D>,
@@ -250,7 +246,7 @@ const replay = <Q, D, B extends AnyRowBody>(
     })
   )
 
-/** Reserves credits. A batch without valid rows needs none (R18). */
+/** A batch without valid rows needs no credits (R18). */
 const open = <Q, D, B extends AnyRowBody>(
   { metering }: Deps<Q, D, B>,
   { principal, waiting }: Batch<Q, D>

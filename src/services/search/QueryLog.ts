@@ -17,7 +17,7 @@ export interface HistoryPage {
 export class QueryLog extends Context.Service<
   QueryLog,
   {
-    /** Writes entries that no account pays for. */
+    /** Only for entries that no account pays for. */
     readonly append: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void>
     readonly recent: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<StoredLogEntry>>
     /**

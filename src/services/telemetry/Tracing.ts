@@ -104,7 +104,6 @@ const describeOptions = (span: Tracer.Span, options: SearchOptions, withText: bo
   if (exclude_domains !== undefined) span.attribute("quarry.exclude_domains", exclude_domains.join(","))
 }
 
-/** The URL of a page is recorded under the same condition as a query's text. */
 export const describePage = (span: Tracer.Span, url: string, withText: boolean): void => {
   if (!span.sampled) return
   span.attribute("quarry.target", pageTarget)
@@ -117,7 +116,7 @@ export const describeProvider = (span: Tracer.Span, name: string): void => {
   if (engine !== null) span.attribute("quarry.engine", engine)
 }
 
-/** The result of a search. The outcome is `ok` or the API's error code. */
+/** `outcome` is `ok` or the API's error code. */
 export interface OutcomeAttributes {
   readonly outcome: string
   readonly credits: number

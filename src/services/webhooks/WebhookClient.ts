@@ -33,7 +33,6 @@ export interface WebhookPost {
   readonly secrets: ReadonlyArray<Redacted.Redacted>
 }
 
-/** Sends all requests to customers' addresses. */
 export class WebhookClient extends Context.Service<
   WebhookClient,
   {
