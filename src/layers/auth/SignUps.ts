@@ -38,7 +38,6 @@ const note = (reason: Reason | "client") =>
 
 const invitedRow = rowOf(Schema.Struct({ is_invited: Schema.Boolean }))
 
-/** Applies the sign-up policy and its limit. */
 export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, attempts: Attempts) {
   const sql = yield* SqlClient.SqlClient
 
@@ -58,7 +57,6 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     return (yield* isInvited(email)) ? undefined : ("invite" as const)
   })
 
-  /** Fails if the address may not sign up. */
   const check = Effect.fnUntraced(function* (email: string) {
     const reason = yield* reasonToDeny(normalizeEmail(email).replaceAll("\0", ""))
     if (reason === undefined) return
@@ -66,7 +64,6 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     return yield* Effect.fail(new APIError("FORBIDDEN", { code: signUpDeniedCode, message: messages[reason] }))
   })
 
-  /** Counts a sign-up of a client. Fails if the limit is exceeded. */
   const count = Effect.fnUntraced(function* (client: string) {
     const site = clientSite(client)
     if (site === undefined) return

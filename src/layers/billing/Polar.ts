@@ -68,7 +68,6 @@ const customerByEmail = Effect.fnUntraced(function* (
   return customer.id
 })
 
-/** Returns the id of the customer in the response, or `otherwise` if Polar responds with this status. */
 const customerId = <E>(
   { client }: Tools,
   call: PolarClient.PolarCall,
@@ -268,7 +267,6 @@ const madeSince = <A extends { readonly id: string; readonly created_at: DateTim
     { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= since }
   )
 
-/** Refunded and disputed payments. */
 const reversals = (tools: Tools, now: Effect.Effect<number>) => {
   const oldestDispute = Effect.map(now, (at) => at - Duration.toMillis(disputeAge))
   return {

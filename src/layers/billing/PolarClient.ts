@@ -17,18 +17,18 @@ export const servers = {
 /** The version of Polar's API that these schemas support. Polar responds with 404 to an unknown version. */
 const polarVersion = "2026-10"
 
-/** Time limit of one call. Users of the billing pages wait for it. */
+/** Users of the billing pages wait for it. */
 const defaultCallTimeout = Duration.seconds(5)
 
-/** Maximum body size. A page of 100 orders is smaller than 2 MiB. */
+/** A page of 100 orders is smaller than 2 MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024
 
 export const maxReceivedBytes = 16 * 1024 * 1024
 
-/** Objects per page, the maximum that Polar allows. */
+/** The maximum that Polar allows. */
 const pageSize = 100
 
-/** Maximum pages per list, which allows for 100,000 objects. */
+/** Allows for 100,000 objects per list. */
 const maxPages = 1_000
 
 /** Maximum wait that Polar may request from a sweep, and maximum waits per page. Users never wait for these. */
@@ -161,7 +161,7 @@ export const make = (
   const call = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall) =>
     Effect.flatMap(accepted(request), (json) => read(schema, json))
 
-  /** Makes a call for which every response other than 2xx is unexpected. */
+  /** Treats every response other than 2xx as unavailable. */
   const demand = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall): Effect.Effect<A, ProviderUnavailable> =>
     call(schema, request).pipe(Effect.catchTag("PolarError", asUnavailable))
 

@@ -12,14 +12,14 @@ export interface DocumentProblem {
   readonly problem: string
 }
 
-/** Documents to load, from a file, a folder or a sitemap. Can be read repeatedly. */
+/** Can be read repeatedly. */
 export interface DocumentSource {
   readonly documents: Stream.Stream<
     Result.Result<Document, DocumentProblem>,
     DocumentSourceError,
     FileSystem.FileSystem | Path.Path
   >
-  /** Progress of reading the source, from 0 to 1. */
+  /** From 0 to 1. */
   readonly share: Effect.Effect<number>
 }
 

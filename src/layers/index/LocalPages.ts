@@ -16,7 +16,6 @@ const maxFiles = 2_000_000
 /** Files read ahead, so that the disk is busy while a page is parsed. */
 const readAhead = 8
 
-/** A file and the URL it is published at. */
 interface LocalPage {
   readonly file: string
   readonly url: string

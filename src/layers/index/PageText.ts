@@ -25,7 +25,6 @@ export interface BadFrontMatter {
   readonly problem: string
 }
 
-/** Maximum characters of a page's text that are searched. */
 const maxContentCharacters = 50_000
 
 const maxTitleCharacters = 1_000
@@ -51,7 +50,7 @@ const isElement = (node: Html.Node): node is Html.Element => "tagName" in node
 const attribute = (element: Html.Element | undefined, name: string): string =>
   element?.attrs.find((each) => each.name === name)?.value.trim() ?? ""
 
-/** All elements in document order. Uses a stack, because deeply nested pages would overflow the call stack. */
+/** Uses a stack, because deeply nested pages would overflow the call stack. */
 function* elementsOf(root: Html.ParentNode): Generator<Html.Element> {
   const waiting: Array<Html.ChildNode> = root.childNodes.toReversed()
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {

@@ -6,15 +6,13 @@ import { makeSweeping } from "./sweeping.ts"
 
 interface Options {
   readonly ttl: Duration.Duration
-  /** Maximum number of answers. */
   readonly capacity: number
-  /** Maximum total size in bytes. */
   readonly maxBytes?: number
 }
 
 const defaultMaxBytes = 64 * 1024 * 1024
 
-/** Answers cached in this process. Returned answers are marked as `cached`. */
+/** Marks returned answers as `cached`. */
 export class AnswerStore extends BoundedStore<Answer> {
   constructor({ capacity, maxBytes = defaultMaxBytes, ttl }: Options) {
     super({

@@ -36,7 +36,6 @@ const tooLarge = new ParseFailure({ reason: "too_large" })
 
 const isEnded = (outcome: ParseReply | Ended): outcome is Ended => "ended" in outcome
 
-/** The threads, free threads, and waiting documents. */
 class Pool {
   readonly queue = new FairQueue<Turn>(limits.waiting)
   readonly #free: Array<ParserThread> = []
@@ -85,7 +84,6 @@ class Pool {
 
 const restartReasons = ["time", "memory", "abandoned", "crashed"] as const
 
-/** Stops a thread that is parsing a document. */
 const restart = (thread: ParserThread, reason: (typeof restartReasons)[number]) =>
   Effect.andThen(Metric.update(pageParserRestarts.of(reason), 1), thread.stop)
 

@@ -11,7 +11,6 @@ const limits = {
   watchMs: 50
 }
 
-/** The thread ended before it replied. */
 export interface Ended {
   readonly ended: "memory" | "crashed"
 }

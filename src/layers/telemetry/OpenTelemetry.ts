@@ -211,7 +211,6 @@ const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
 
 const options = { shutdownTimeout: shutdownTimeoutMs }
 
-/** Exports every signal that has an endpoint. */
 export const layer = (config: Settings): Layer.Layer<never> =>
   Layer.unwrap(
     Effect.gen(function* () {

@@ -60,7 +60,6 @@ export class SpanEncoder {
     writer.end(at)
   }
 
-  /** Returns an `ExportTraceServiceRequest` with the spans since the last `take`. */
   take(): Uint8Array {
     this.writer.end(this.scopeSpansAt)
     this.writer.end(this.resourceSpansAt)

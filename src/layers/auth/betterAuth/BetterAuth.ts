@@ -34,13 +34,11 @@ import { makeStore, tables } from "./Tables.ts"
 const limits = {
   /** Lifetime of an unused session. A session in use is extended once a day. */
   session: Duration.days(7),
-  /** Limit for one request, including calls to an identity provider. */
+  /** Includes calls to an identity provider. */
   request: Duration.seconds(30),
   nameCharacters: 100,
-  /** Maximum length of a library message in the log. */
   logCharacters: 200,
   userAgentCharacters: 256,
-  /** Maximum expired sessions deleted per sign-in. */
   deletedSessions: 1000
 }
 
@@ -62,7 +60,6 @@ interface Deps {
   readonly deliversEmails: boolean
 }
 
-/** Sets up the library. The result handles a request of a client at an address. */
 export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
   const deps = yield* makeDeps(options)
   const { bridge, browsers } = deps
@@ -182,7 +179,6 @@ const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
     }
   }) satisfies BetterAuthOptions
 
-/** The library's tables, and the lifetime of their rows. */
 const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
   ({
     database: makeStore({

@@ -48,7 +48,6 @@ const readResponse = async (response: Response): Promise<LibraryResponse> => {
   }
 }
 
-/** A non-empty string in a response body. */
 export const textOf = (body: unknown, name: string): string | undefined => {
   const value: unknown = Predicate.hasProperty(body, name) ? body[name] : undefined
   return typeof value === "string" && value !== "" ? value : undefined

@@ -81,7 +81,6 @@ const newPasswordFields: Readonly<Record<string, string>> = {
 const hasStorableLength = (password: string): boolean =>
   password.length >= minPasswordCharacters && password.length <= maxPasswordCharacters
 
-/** True if the password may be chosen. */
 export const isStorable = (password: string): boolean => hasStorableLength(password) && !isCommonPassword(password)
 
 const rejectCommonPassword = (path: string, body: object): void => {

@@ -51,7 +51,6 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...appRequest }
 }
 
-/** The email address in a request body. Undefined on routes without one. */
 export const emailIn = async (path: string, request: Request): Promise<string | undefined> => {
   if (bodies[path]?.email === undefined) return undefined
   const body: unknown = await request.clone().json()
@@ -191,7 +190,6 @@ const issueOf = (path: string, body: unknown): Issue | undefined => {
   return { field: field ?? (/^\/sign-(?:in|up)\//.test(path) ? "password" : "newPassword"), message }
 }
 
-/** Adds the affected field to an error of the library. */
 export const addIssues = async (path: string, response: Response): Promise<Response> => {
   if (![400, 403, 422].includes(response.status)) return response
   const body: unknown = await response

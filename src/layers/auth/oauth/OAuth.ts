@@ -23,7 +23,7 @@ import { apps } from "../betterAuth/Tables.ts"
 
 const limits = {
   accessToken: Duration.hours(1),
-  /** Since its last use. */
+  /** Since the token's last use. */
   refreshToken: Duration.days(30),
   /** For the person to sign in and decide, and again for the app to redeem its code. */
   code: Duration.minutes(10),
@@ -33,7 +33,6 @@ const limits = {
   /** Time in which a person must authorize a new app. */
   unusedApp: Duration.days(1),
   unusedApps: 10_000,
-  /** Maximum rows deleted per request. */
   deletedRows: 1000
 }
 
@@ -51,7 +50,7 @@ interface Deps {
   readonly documents: ClientDocuments["Service"]
 }
 
-/** An endpoint's function. Endpoints are functions with a path and options as properties. */
+/** Endpoints are functions with a path and options as properties. */
 type Handler = (context: { readonly body?: unknown; readonly query?: unknown }) => Promise<unknown>
 
 type ReplacedEndpoint = "oauth2Authorize" | "oauth2Revoke" | "oauth2Token" | "registerOAuthClient"
@@ -137,16 +136,16 @@ const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
     limit ${limits.deletedRows} for update skip locked
   )`
 
-/** The document is unusable, as an answer to the browser that opened the app's request. */
+/** Shown to the browser that opened the app's request. */
 const documentFailure = () =>
   new APIError("FOUND", undefined, { location: `${failurePath}?${new URLSearchParams({ error: "invalid_document" })}` })
 
-/** The ID of a document's app in the API, where an address would not fit into a path. */
+/** The client ID is an address, which does not fit into a path. */
 const idOfDocument = (clientId: string): string => createHash("sha256").update(clientId).digest("base64url")
 
 /**
- * Stores the app of a metadata document under the document's address, which replicas then share. A document is fetched
- * again when it is no longer fresh. An app whose document is gone or changed its redirects cannot go on with old ones.
+ * Stores an app under its document's address, which replicas share. A document is fetched again when it is no longer
+ * fresh. If it is gone or changed its redirects, the app cannot continue with the old ones.
  */
 const storeDocument = Effect.fn("OAuth.storeDocument")(function* ({ documents, sql }: Deps, clientId: string) {
   const known = yield* sql`
@@ -208,7 +207,7 @@ const inTransaction =
     )
   }
 
-/** The result if the caller also needs headers and status, like the library's router. */
+/** Like the library's router, callers may also need headers and status. */
 interface RegistrationResult {
   readonly response: { readonly client_id: string }
 }
@@ -244,7 +243,6 @@ const afterEffect =
   (context) =>
     bridge.run(effect).then(() => handler(context))
 
-/** Replaces an endpoint's function and keeps its path and options. */
 const replaceHandler = (endpoint: Endpoint, handler: Handler): Endpoint =>
   Object.assign((context: Parameters<Handler>[0]) => handler(context), endpoint) as Endpoint
 

@@ -56,7 +56,6 @@ const write = (
 const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
   keep === "figures" ? `${what} stays ${figure}, entries added up to ${sum}` : `${what} ${figure} became ${sum}`
 
-/** A figure that disagrees with its entries, and the statements that repair it. */
 interface Difference {
   readonly discrepancy: Discrepancy
   readonly isPossible: boolean

@@ -12,7 +12,7 @@ import { rowOf, rowsOf } from "../Rows.ts"
 import { toColumns } from "../search/LogRow.ts"
 
 const maxBatch = 256
-/** Maximum entries of one account in a batch, so that a busy account leaves room for others. */
+/** Leaves room for other accounts. */
 const maxPerAccount = 64
 
 export interface Reservation {

@@ -125,7 +125,6 @@ const quotaProblems = (sql: SqlClient.SqlClient, allowances: ReturnType<typeof a
     quota, used
   from allowances l where used > quota and ${allowances}`
 
-/** Pack balances, with the sums of their entries and holds. */
 export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select coalesce(w.account_id, e.account_id, h.account_id) as account_id, coalesce(e.credits, 0) as entered,
     coalesce(h.credits, 0) as held, coalesce(w.balance, 0) as balance
@@ -135,7 +134,6 @@ export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     select account_id, sum(from_balance) as credits from holds where ${among(sql, accounts, "account_id")} group by 1
   ) h on h.account_id = coalesce(w.account_id, e.account_id)`
 
-/** Debts of accounts, with the sums of their entries. */
 export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select w.account_id, coalesce(e.credits, 0) as entered, w.owed
   from (select * from wallets where ${among(sql, accounts, "account_id")}) w

@@ -111,7 +111,6 @@ const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, targ
     })
   )
 
-/** Index terms that start with the same two letters as a word, in either order. */
 const termsLike = (sql: SqlClient.SqlClient, word: string) => {
   const [first = "", second = ""] = Array.from(word)
   const allowed = mistakesAllowed(word)

@@ -53,7 +53,6 @@ export interface Numbered {
 export const lock = (sql: SqlClient.SqlClient) =>
   sql`select pg_advisory_xact_lock(hashtext('quarry document_segments'))`
 
-/** Writes a segment of documents with increasing numbers. Returns the segment's number. */
 export const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   target: Target | null,

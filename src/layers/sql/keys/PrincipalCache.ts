@@ -65,7 +65,6 @@ interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly clock: StoreClock
   readonly scope: Scope.Scope
-  /** Reads the key's row. Null for an unknown or revoked key. */
   readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
 }
 
