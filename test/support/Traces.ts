@@ -1,6 +1,6 @@
 import { Effect, Tracer } from "effect"
-import { SpanEncoder } from "../../src/layers/telemetry/SpanEncoder.ts"
-import * as SpanTracer from "../../src/layers/telemetry/SpanTracer.ts"
+import { SpanEncoder } from "../../src/layers/telemetry/spans/SpanEncoder.ts"
+import * as SpanTracer from "../../src/layers/telemetry/spans/SpanTracer.ts"
 import { withSpan } from "../../src/services/telemetry/Tracing.ts"
 import { decodeSpans } from "./Otlp.ts"
 

@@ -14,9 +14,9 @@ import { version } from "../../domain/version.ts"
 import { counter } from "../../services/telemetry/Instrument.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import { KeepAliveAgent } from "../outgoing/KeepAliveAgent.ts"
-import { samplingOf } from "./Sampling.ts"
-import * as SpanQueue from "./SpanQueue.ts"
-import * as SpanTracer from "./SpanTracer.ts"
+import { samplingOf } from "./spans/Sampling.ts"
+import * as SpanQueue from "./spans/SpanQueue.ts"
+import * as SpanTracer from "./spans/SpanTracer.ts"
 
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"

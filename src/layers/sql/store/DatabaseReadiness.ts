@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Readiness } from "../../../services/operations/Readiness.ts"
 import { rowOf } from "../Rows.ts"
 
-/** The database is read-only, for example a standby that has not been promoted. */
+/** For example a standby that has not been promoted. */
 class DatabaseReadOnly extends Data.TaggedError("DatabaseReadOnly") {
   override readonly message = "The database is read-only."
 }

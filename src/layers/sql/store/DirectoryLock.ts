@@ -4,7 +4,6 @@ import { Effect, type Scope } from "effect"
 import { OperatorError } from "../../../domain/OperatorError.ts"
 import { rootCauseMessage } from "../../../domain/rootCause.ts"
 
-/** The embedded store cannot be opened. The message says why and what to do. */
 export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
 
 const lockName = "quarry.pid"
