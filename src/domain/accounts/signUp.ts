@@ -8,8 +8,6 @@ export interface SignUpPolicy {
   readonly domains: ReadonlyArray<string>
 }
 
-export const openToAll: SignUpPolicy = { mode: "open", domains: [] }
-
 export const isOpenTo = ({ domains }: SignUpPolicy, address: string): boolean =>
   domains.length === 0 || domains.includes(address.slice(address.lastIndexOf("@") + 1))
 

@@ -10,5 +10,5 @@ export interface LogMonth {
 
 export const defaultRetentionMs = 90 * 86_400_000
 
-/** When the month's last entry exceeds the retention. */
+/** The time at which the month's last entry exceeds the retention. */
 export const droppedAt = ({ end }: Pick<LogMonth, "end">, retentionMs: number): number => end + retentionMs

@@ -9,7 +9,7 @@ const Text = Schema.NullOr(Schema.String)
 export const DatabaseStatus = Schema.Struct({
   kind: Schema.Literals(["embedded", "postgres"]),
   reachable: Schema.Boolean,
-  /** Why it is unreachable. */
+  /** The reason if it is unreachable. */
   reason: Text,
   version: Text,
   /** False for a standby or a read-only server. */

@@ -12,9 +12,6 @@ export const reportAll = { errors: "all" } as const
 /** Marks a value that could not be decoded. It is a lone surrogate, which no query string decodes to. */
 export const undecodable = "\udc00"
 
-/** A parameter that is not percent-encoded UTF-8. It is a list, which the schema of a single value rejects. */
-export const undecodableValue: ReadonlyArray<string> = [undecodable]
-
 const notOneValue = (value: ReadonlyArray<unknown>): string =>
   value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be sent only once"
 

@@ -67,7 +67,7 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
 /** The message has one line per fault, with its place and never a secret's value. */
 export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 
-/** Where the operator configured the providers of each target. */
+/** The source of the operator's providers for each target. */
 export type ProviderSource =
   | { readonly _tag: "file"; readonly path: string }
   /** One SearXNG for all targets, with an engine per target. */
