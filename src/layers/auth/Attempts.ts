@@ -27,8 +27,8 @@ const deleteOldRows = (sql: SqlClient.SqlClient) => sql`
   )`
 
 /**
- * Counts attempts by key, such as an email address. The counts are in the database, so replicas share them and its
- * clock, and restarts keep them. The table only has digests of the keys.
+ * Counts attempts by key, such as an email address, in the database: replicas share the counts, and restarts keep them.
+ * The table has only digests of the keys.
  */
 export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient

@@ -13,10 +13,7 @@ import { logDenial } from "./betterAuth/logDenial.ts"
 import { type HookContext, isStorable, textOf } from "./betterAuth/PasswordHooks.ts"
 import { currentNotes } from "./Requester.ts"
 
-/**
- * Sign-ups per IPv4 address or IPv6 /48, in the day after the first (R65). Counted in the database, because a day
- * outlives restarts of Redis (R28) and the password hash costs far more than the count.
- */
+/** Per IPv4 address or IPv6 /48 (R65). Counted in the database, because a day outlives restarts of Redis (R28). */
 const signUpLimit: AttemptLimit = { name: "sign-ups", max: 20, window: Duration.days(1) }
 
 type Reason = "closed" | "invite" | "domain"

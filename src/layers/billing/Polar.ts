@@ -24,10 +24,7 @@ import { signingKeys, verify } from "./PolarSignature.ts"
 /** Retries a change that conflicts with another change of the same subscription (R42). */
 const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }
 
-/**
- * Age up to which disputes and void orders are read. A chargeback is possible for 120 days after a payment, and is
- * decided up to months later.
- */
+/** A chargeback is possible for 120 days after a payment, and is decided up to months later. */
 const disputeAge = Duration.days(365)
 
 /** Maximum time that a bank may take to complete a refund. Lists are sorted by the refund's creation. */
@@ -179,10 +176,7 @@ const patch = ({ client, options }: Tools, id: string, body: object) => {
 const change = (tools: Tools, id: string, body: object) =>
   Effect.catchTag(patch(tools, id, body), "PolarError", (error) => Effect.fail(changeFailure(id, error)))
 
-/**
- * Makes a change that may already have been made, in which case Polar rejects it and the subscription is as wanted. For
- * changes without a payment.
- */
+/** For changes without a payment. Polar rejects a change that was already made, which counts as success. */
 const changeOnce = (tools: Tools, id: string, body: object, isWanted: (subscription: Subscription) => boolean) =>
   patch(tools, id, body).pipe(
     Effect.catchTag("PolarError", (error) =>

@@ -119,9 +119,7 @@ export interface PolarClientOptions {
   readonly callTimeout?: Duration.Duration | undefined
 }
 
-/**
- * Polar's HTTP API. Transport errors and unreadable responses fail with `ProviderUnavailable` and are never defects.
- */
+/** Transport errors and unreadable responses fail with `ProviderUnavailable` and are never defects. */
 export const make = (
   http: HttpClient.HttpClient,
   { accessToken, baseUrl, callTimeout = defaultCallTimeout }: PolarClientOptions
@@ -166,8 +164,8 @@ export const make = (
     call(schema, request).pipe(Effect.catchTag("PolarError", asUnavailable))
 
   /**
-   * Reads a list in Polar's order, page by page while `goesOn` holds for the last object of a page. An object that
-   * moves to the next page during the read is returned once.
+   * Reads pages while `goesOn` holds for the last object of a page. An object that moves to the next page meanwhile is
+   * returned once.
    */
   const list = Effect.fnUntraced(function* <A extends { readonly id: string }>(
     schema: Schema.Codec<A, unknown>,
@@ -192,10 +190,7 @@ export const make = (
   return { call, demand, exchange, list }
 }
 
-/**
- * Waits when Polar requests it, which it does after 500 calls per minute. For sweeps only, because no user waits for
- * them.
- */
+/** Waits when Polar requests it (500 calls per minute). For sweeps only, because no user waits for them. */
 const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Effect<A, ProviderUnavailable> =>
   Effect.retry(request, {
     while: ({ retryAfter }) => retryAfter !== undefined && Duration.isLessThanOrEqualTo(retryAfter, maxPatience),

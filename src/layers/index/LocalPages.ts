@@ -93,10 +93,7 @@ const source = (
 const unreadable = (path: string) => (error: unknown) =>
   new DocumentSourceError({ message: `${path} cannot be read: ${rootCauseMessage(error)}` })
 
-/**
- * The HTML and Markdown files in a folder, sorted. Skips hidden files, `node_modules`, and symbolic links, which can
- * form loops.
- */
+/** Sorted. Skips hidden files, `node_modules`, and symbolic links, which can form loops. */
 const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   const files = yield* FileSystem.FileSystem
   const { join } = yield* Path.Path
@@ -147,7 +144,6 @@ const readLocations = Effect.fnUntraced(function* (sitemap: string) {
   return yield* new DocumentSourceError({ message: `${sitemap} has no URLs. A sitemap lists them in loc elements.` })
 })
 
-/** Finds the file that a sitemap's URL is published from. */
 const locate = Effect.fnUntraced(function* (
   { address, line }: { readonly address: string; readonly line: number },
   { base, folder, sitemap }: SitemapOptions

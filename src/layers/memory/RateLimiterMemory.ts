@@ -2,8 +2,8 @@ import { Clock, Effect, Layer } from "effect"
 import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/credits/RateLimiter.ts"
 
 /**
- * Maximum credentials remembered. Beyond it the credentials seen longest ago start with an empty window, so a client
- * that makes up addresses can only evict idle ones, and no caller is denied for lack of space.
+ * Beyond this, the credentials seen longest ago start with an empty window: invented keys evict only idle ones, and no
+ * caller is denied for lack of space.
  */
 const defaultMaxCredentials = 200_000
 

@@ -43,9 +43,6 @@ export const makeStore = Effect.fnUntraced(function* (
   }
 })
 
-/**
- * Caches answers in this process. A `ttl` or `capacity` of 0 disables caching, but concurrent identical searches still
- * share one lookup.
- */
+/** A `ttl` or `capacity` of 0 disables caching, but concurrent identical searches still share one lookup. */
 export const layer = (options: Options): Layer.Layer<ResultCache> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(new AnswerStore(options)), ResultCache.make))

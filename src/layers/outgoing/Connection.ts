@@ -13,10 +13,7 @@ export interface Destination {
 }
 
 export interface ConnectionLimits {
-  /**
-   * Maximum bytes received per request, including TLS and HTTP framing. Must exceed the head by at least 64 KiB, the
-   * size of a read.
-   */
+  /** Per request, including TLS and HTTP framing. Must exceed the head by at least 64 KiB, the size of a read. */
   readonly maxReceivedBytes: number
   /** Limit until the connection is ready for a request, including TLS. */
   readonly connectTimeoutMs: number

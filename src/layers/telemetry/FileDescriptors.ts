@@ -79,10 +79,7 @@ const watch = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.repeat(check, Schedule.spaced(checkInterval)))
 })
 
-/**
- * Watches the file descriptors. When none is left, Node accepts connections and closes them at once, without an event
- * or an error.
- */
+/** When no descriptor is left, Node accepts connections and closes them at once, without an event or an error. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* Metric.update(exhausted.of(), 0)

@@ -84,10 +84,7 @@ interface Destination {
   readonly httpAgentOptions: () => KeepAliveAgent
 }
 
-/**
- * The destination of a signal, if it has one. The shared endpoint is a base URL; the endpoint of one signal is
- * complete.
- */
+/** The shared endpoint is a base URL; the endpoint of one signal is complete. */
 const destinationOf = (signal: Signal, config: Settings): Destination | undefined => {
   const { endpoint, exporter, headers } = {
     traces: {

@@ -248,8 +248,8 @@ const confirmationOptions = ({ bridge, mail }: Deps) =>
   }) satisfies BetterAuthOptions["emailVerification"]
 
 /**
- * Signs in by redirect only, because a client may have obtained an id token on another site. Addresses that the
- * provider has not verified are rejected.
+ * Signs in by redirect only, because a client may have obtained an ID token on another site. Rejects unverified
+ * addresses.
  */
 const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
   clientId,
@@ -259,8 +259,7 @@ const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
 })
 
 /**
- * Logs a message of the library, whose errors and warnings are mistakes of clients. Truncates the message, which may
- * quote the client, and drops the other arguments, which may hold the whole request.
+ * Truncates the message, which may quote the client, and drops the other arguments, which may hold the whole request.
  */
 const logMessage = (level: string, message: string) => {
   const text = message.slice(0, limits.logCharacters).replaceAll(/\p{Cc}/gu, " ")
@@ -285,16 +284,13 @@ const checkPerson = async (deps: Deps, { email, name }: { readonly email: string
   return { name: name.replaceAll("\0", "").slice(0, limits.nameCharacters), image: null }
 }
 
-/** Deletes expired sessions. Skips rows locked by another sign-in, to avoid deadlocks. */
+/** Skips rows locked by another sign-in, to avoid deadlocks. */
 const deleteExpiredSessions = (sql: SqlClient.SqlClient) => sql`
   delete from auth_sessions where id in (
     select id from auth_sessions where expires_at < clock_timestamp() limit ${limits.deletedSessions} for update skip locked
   )`
 
-/**
- * Ends a person's oldest sessions to make room for a new one. Other sign-ins of the person wait for the lock; app
- * tokens, which reference the person, do not.
- */
+/** Other sign-ins of the person wait for the lock; app tokens, which reference the person, do not. */
 const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
   Effect.andThen(
     sql`select 1 from auth_users where id = ${userId} for no key update`,

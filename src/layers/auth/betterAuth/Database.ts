@@ -18,10 +18,7 @@ interface RequestContext {
   readonly faults: Array<unknown>
 }
 
-/**
- * Runs effects for a promise-based library. Inside `serve` they have the request's context. Inside `transaction`,
- * effects of the library and of its hooks use the transaction's connection.
- */
+/** Runs effects for a promise-based library. Inside `transaction`, its effects and hooks share one connection. */
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>

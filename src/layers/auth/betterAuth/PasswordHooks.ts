@@ -18,15 +18,10 @@ import type { PasswordSlots } from "./PasswordSlots.ts"
 const minPasswordCharacters = 8
 export const maxPasswordCharacters = 128
 
-/**
- * Wrong passwords per client and account (R66). The account is never locked, so that strangers cannot lock out its
- * owner.
- */
+/** Per client and account (R66). The account itself is never locked, so that strangers cannot lock out its owner. */
 const accountLimit: AttemptLimit = { name: "passwords", max: 10, window: Duration.minutes(15) }
 
-/**
- * Wrong passwords per IPv4 address or IPv6 /48, to stop lists of stolen passwords from being tried on many accounts.
- */
+/** Per IPv4 address or IPv6 /48, to stop lists of stolen passwords from being tried on many accounts. */
 const clientLimit: AttemptLimit = { name: "passwords of client", max: 100, window: Duration.minutes(15) }
 
 export interface Deps {

@@ -7,9 +7,7 @@ const user: Fields = { id: true, email: true, emailVerified: true, name: true, c
 
 const redirect: Fields = { redirect: true, url: true }
 
-/**
- * Allowed response fields. The library puts the session token, which only the cookie may contain, into several bodies.
- */
+/** The library puts the session token, which only the cookie may contain, into several bodies. */
 const bodies: Readonly<Record<string, Fields>> = {
   "/sign-up/email": { ...redirect, signed_in: true, user },
   "/sign-in/email": { ...redirect, user },

@@ -123,7 +123,7 @@ const deleteExpiredTokens = (sql: SqlClient.SqlClient) =>
       )`
   )
 
-/** Deletes apps that were not authorized within a day, or sooner if there are many: anyone can register apps. */
+/** Anyone can register apps. With many of them, unused apps are deleted sooner. */
 const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
   delete from auth_apps where client_id in (
     select client_id from auth_apps a
@@ -216,8 +216,8 @@ interface RegistrationResult {
 const placeholderRedirect = "http://127.0.0.1/"
 
 /**
- * Allows redirects to an app's own scheme (`cursor://host/path`), which common apps use and the library rejects.
- * Registers the app without them and adds them in the same transaction.
+ * The library rejects redirects to an app's own scheme (`cursor://host/path`), so they are added in the same
+ * transaction.
  */
 const allowingOwnSchemes =
   ({ bridge, sql }: Deps, endpoint: Endpoint): Handler =>

@@ -179,10 +179,7 @@ const peekPeriod = ({ sql }: Deps, { id, quota }: Account, period: Period) =>
       : { used: Number(counted.used), quota: counted.quota === null ? undefined : Number(counted.quota) }
   )
 
-/**
- * Returns the same as `allowance` without opening a period. Usage is zero if the account has not searched in the
- * period.
- */
+/** Opens no period. Usage is zero if the account has not searched in the period. */
 const peek = (deps: Deps) =>
   Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
     const now = yield* storeTime(deps.clock)

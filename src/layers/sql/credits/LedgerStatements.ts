@@ -108,7 +108,7 @@ const reserveArguments = (
   ${leaseMs}::bigint,
   ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
 
-/** Returns the function that reserves credits. Concurrent calls share one call of `ledger_reserve`. */
+/** Concurrent calls share one call of `ledger_reserve`. */
 export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<Reservation, typeof ReserveRow.Type>({
     name: "ledger_reserve",
@@ -134,14 +134,10 @@ const KeyedRow = Schema.Union([
 
 const keyedRows = rowsOf(KeyedRow)
 
-/**
- * Maximum entries of a keyed batch. Lower because of their stored answers: a batch has at most 64 × `maxAnswerBytes`.
- */
+/** Lower because of the stored answers: a batch has at most 64 × `maxAnswerBytes`. */
 const maxKeyedBatch = 64
 
-/**
- * Returns the function that reserves credits for requests with idempotency keys. Concurrent calls share one statement.
- */
+/** For requests with idempotency keys. Concurrent calls share one statement. */
 export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<KeyedReservation, typeof KeyedRow.Type>({
     name: "ledger_reserve_keyed",
@@ -166,7 +162,7 @@ interface Opening {
   readonly period: Period
 }
 
-/** Returns the function that opens an account's period. It does nothing if another replica already has. */
+/** Does nothing if another replica has already opened the period. */
 export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
   makeGroupCommit<Opening, true>({
     name: "ledger_open",
@@ -201,7 +197,7 @@ interface Ending {
 const SettleRow = Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt })
 const settleRows = rowsOf(SettleRow)
 
-/** Serializes the log entries of a batch, each with the position of its hold in the batch. */
+/** Each entry has the position of its hold in the batch. */
 const recordsOf = (batch: ReadonlyArray<Ending>): string =>
   JSON.stringify(
     batch.flatMap((entry, index) => entry.records.map((record) => ({ n: index + 1, ...toColumns(record) })))
@@ -229,7 +225,7 @@ const settleArguments = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Ending>)
   ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
   ${recordsOf(batch)}::json`
 
-/** Returns the function that ends a hold. Concurrent calls share one call of `ledger_settle`. */
+/** Concurrent calls share one call of `ledger_settle`. */
 export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Ending, Settlement | "expired">({
     name: "ledger_settle",
@@ -250,7 +246,6 @@ interface KeyedEnding extends Ending {
   readonly answer: Uint8Array
 }
 
-/** Returns the function that ends the hold of a keyed request and stores its answer. */
 export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<KeyedEnding, Settlement | "expired">({
     name: "ledger_settle_keyed",
@@ -285,7 +280,7 @@ interface Part {
 
 const partRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt) }))
 
-/** Returns the function that charges part of a hold. Concurrent calls share one call of `ledger_settle_part`. */
+/** Concurrent calls share one call of `ledger_settle_part`. */
 export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Part, "settled" | "expired">({
     name: "ledger_settle_part",
@@ -309,10 +304,7 @@ export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
 
 const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean }))
 
-/**
- * Reads the account's allowance. Undefined for an unknown account. `is_open` is false if the period ended or the plan
- * is to change.
- */
+/** Undefined for an unknown account. `is_open` is false if the period ended or the plan is about to change. */
 export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
   termsRow(sql`
     select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end,
@@ -328,10 +320,7 @@ export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start 
 
 const trialRow = rowOf(Schema.Struct({ used: Schema.BigInt, is_taken: Schema.Boolean }))
 
-/**
- * Reads the trial that `trial_enter` would select: its usage, and whether another active account holds the mailbox's
- * grant.
- */
+/** The trial that `trial_enter` would select, and whether another active account holds the mailbox's grant. */
 export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
   trialRow(sql`
     with granted as (

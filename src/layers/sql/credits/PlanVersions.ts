@@ -26,7 +26,7 @@ const eachPlan = <A, B>(
   custom: f(custom)
 })
 
-/** Reads every version, oldest first. Returns the process's own plans if no server has stored a version yet. */
+/** Oldest first. The process's own plans if no server has stored a version yet. */
 export const read = (sql: SqlClient.SqlClient, own: TermsTable) =>
   Effect.map(versionRows(sql`select since, terms from plan_versions order by id`), (rows): PlanHistory => {
     const [first, ...others] = rows.map(({ since, terms }) => ({

@@ -419,10 +419,7 @@ const newest = (sql: SqlClient.SqlClient) => sql`
   where r.kind = 'search' and r.credits + coalesce(c.credits, 0) <> coalesce(q.credits, 0)
   group by 1`
 
-/**
- * Finds discrepancies in the newest entries, at a cost independent of the size of the books. Undefined while another
- * replica is checking.
- */
+/** Costs the same for books of any size. Undefined while another replica is checking. */
 export const newestDiscrepancies = (
   sql: SqlClient.SqlClient
 ): Effect.Effect<ReadonlyArray<Discrepancy> | undefined, SqlError.SqlError> =>

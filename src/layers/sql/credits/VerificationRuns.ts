@@ -24,8 +24,8 @@ const keptDays = 90
 const idRow = rowOf(Schema.Struct({ id: Schema.BigInt }))
 
 /**
- * Claims tonight's run, by the database's clock. Undefined if it is done, or if another replica is running it. The
- * first replica that starts after a missed night catches up.
+ * By the database's clock. Undefined if the run is done or another replica has it. The first replica that starts after
+ * a missed night catches up.
  */
 export const takeNight = (sql: SqlClient.SqlClient) =>
   idRow(sql`
@@ -165,8 +165,8 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
 const startedRow = rowOf(Schema.Struct({ started_at: Schema.Date, is_first: Schema.Boolean }))
 
 /**
- * Compares all books. It runs alongside searches and takes no lock that they need. Statements have no time limit,
- * because an account may have millions of entries. The first run reads everything, like a full run.
+ * Takes no lock that searches need. Statements have no time limit, because an account may have millions of entries. The
+ * first run reads everything, like a full run.
  */
 const verifyAll = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

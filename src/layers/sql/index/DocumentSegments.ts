@@ -111,9 +111,7 @@ const all = (sql: SqlClient.SqlClient) =>
 const sizeOf = ({ documents }: typeof Segment.Type): number =>
   Math.floor(Math.log(documents) / Math.log(joinedSegments))
 
-/**
- * The newest segments of a target that are due for a merge: enough of a similar size, with no larger one among them.
- */
+/** Enough segments of a similar size, with no larger one among them, newest first. */
 const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArray<number> => {
   const newest = segments.toReversed()
   const sizes = newest.map(sizeOf)

@@ -13,9 +13,7 @@ import { makeGroupCommit } from "../GroupCommit.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
 import { BoundsRow, isActive, originOf } from "./KeyRows.ts"
 
-/**
- * Maximum age of an entry: half of the 10 seconds within which changes must apply, because reading can take time too.
- */
+/** Half of the 10 seconds within which changes must apply, because reading can take time too. */
 const maxAge = Duration.seconds(5)
 
 /** Keys in use are reread before their entries expire, so that no request has to wait. */

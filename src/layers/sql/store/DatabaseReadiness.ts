@@ -14,8 +14,8 @@ const modeOf = rowOf(Schema.Struct({ read_only: Schema.Boolean }))
 const spilledRows = 6_000
 
 /**
- * Checks disk space with a temporary file, and the write-ahead log and required standbys with a commit. Leaves no data
- * behind. A row that is written and rolled back would check neither, because it fits into existing pages.
+ * A temporary file checks disk space, and a commit the write-ahead log and required standbys. A row that is rolled back
+ * would check neither, because it fits into existing pages.
  */
 const write = (sql: SqlClient.SqlClient) =>
   sql.withTransaction(

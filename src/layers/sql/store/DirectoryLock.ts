@@ -21,10 +21,7 @@ export const isMade = (dataDir: string): boolean => {
   return existsSync(directory) && readdirSync(directory).length > 0
 }
 
-/**
- * Locks the data directory for the scope, because two processes would corrupt an embedded database. Replaces stale
- * locks.
- */
+/** Two processes would corrupt an embedded database. Replaces stale locks. */
 export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
   const path = join(dataDir, lockName)
   return Effect.acquireRelease(
