@@ -16,7 +16,7 @@ export const clientLimits = { nameCharacters: 100, redirects: 10, redirectCharac
 /** The address is the app's ID in a database index. */
 const maxDocumentUrlCharacters = 500
 
-/** A rejected description, as an error code of RFC 7591 section 3.2.2. */
+/** With an error code of RFC 7591 section 3.2.2. */
 export interface MetadataIssue {
   readonly error: "invalid_client_metadata" | "invalid_redirect_uri"
   readonly message: string

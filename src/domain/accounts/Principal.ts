@@ -27,7 +27,7 @@ export interface KeyPrincipal {
   }
 }
 
-/** The bounds that apply per request (R50). Expiry is checked during authentication. */
+/** Applied per request (R50). Expiry is checked during authentication. */
 export interface PrincipalBounds {
   /** The key's budget, which is charged in addition to the account. */
   readonly budgetId: string | undefined
@@ -63,7 +63,7 @@ export interface KeylessPrincipal {
   readonly account: Account
 }
 
-/** A visitor of the demo, identified by network (R24). */
+/** Identified by network (R24). */
 export interface DemoPrincipal {
   readonly _tag: "demo"
   readonly network: string

@@ -34,7 +34,6 @@ const maxWordsOfOperators = 8
 const compoundTimes = 0.5
 const joinedTimes = 0.15
 
-/** Parts of a query: `"…"`, `-"…"`, or a word. Quotation marks inside a word are literal. */
 const piecePattern = /(?<=^|\s)(-?)"(?!\s)([^"]*)(?<!\s)"(?=\s|$)|(\S+)/g
 const sitePattern = /^(-?)site:(\S+)$/i
 

@@ -27,7 +27,7 @@ export const budgetPeriodAt = (
   return { start: DateTime.toEpochMillis(start), end: DateTime.toEpochMillis(end) }
 }
 
-/** Spent credits of a budget, including credits held for running searches. */
+/** Includes credits held for running searches. */
 export interface Spending {
   readonly credits: number
   /** Unix milliseconds of the next period; undefined for a lifetime budget. */

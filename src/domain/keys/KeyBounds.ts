@@ -23,7 +23,7 @@ export const unbounded: KeyBounds = {
   networks: undefined
 }
 
-/** A change of bounds: null removes a bound, an absent field keeps it. */
+/** Null removes a bound, an absent field keeps it. */
 export type BoundsChange = { readonly [K in keyof KeyBounds]?: Exclude<KeyBounds[K], undefined> | null | undefined }
 
 export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds => {

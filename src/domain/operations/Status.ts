@@ -59,7 +59,7 @@ export const ReplicaStatus = Schema.Struct({
   skew_ms: Schema.Int,
   redis: Schema.NullOr(Schema.Literals(["off", "answers", "away"])),
   pool: Schema.NullOr(Schema.Struct({ max: Schema.Int, used: Schema.Int, waiting: Schema.Int })),
-  /** Digest of the plans that it was started with; null if its version does not report it. */
+  /** Digest of its plans; null if its version does not report it. */
   plans: Text
 })
 export type ReplicaStatus = typeof ReplicaStatus.Type

@@ -92,7 +92,7 @@ export const before = async ({ bridge, signUps }: Deps, context: HookContext) =>
   notes.isAdmitted = true
 }
 
-/** Runs before a person is created, by any kind of sign-up. */
+/** For every kind of sign-up. */
 export const beforePerson = async ({ bridge, signUps }: Deps, email: string) => {
   const { isAdmitted, requester } = currentNotes()
   if (isAdmitted) return

@@ -80,7 +80,7 @@ const customerId = <E>(
     )
   )
 
-/** Creates the customer. Polar responds with 422 if the account or the address already has one. */
+/** Polar responds with 422 if the account or the address already has a customer. */
 const customerOf = (tools: Tools) =>
   Effect.fn("PaymentProvider.customerOf")(
     (accountId: string, email: string, isGone: (accountId: string) => Effect.Effect<boolean>) => {

@@ -4,7 +4,6 @@ import type { Document } from "../../services/index/DocumentIndex.ts"
 
 export class DocumentSourceError extends OperatorError("DocumentSourceError") {}
 
-/** An invalid document in a source. Other documents are not affected. */
 export interface DocumentProblem {
   readonly file: string
   /** Starts at 1. Undefined if the problem concerns the whole file. */

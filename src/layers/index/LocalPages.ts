@@ -115,7 +115,7 @@ const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   return found.sort()
 })
 
-/** Reads the HTML and Markdown files of a folder that is published at `base`. */
+/** `base` is the folder's URL. */
 export const openFolder = (folder: string, base: URL): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {
@@ -169,7 +169,7 @@ interface SitemapOptions {
   readonly base: URL | undefined
 }
 
-/** Reads the files behind a sitemap's URLs, from a folder that is published at `base`. */
+/** The folder is published at `base`. */
 export const openSitemap = (options: SitemapOptions): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {

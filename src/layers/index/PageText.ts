@@ -19,7 +19,6 @@ export interface PageText {
   readonly published: string | undefined
 }
 
-/** The front matter of a Markdown page is not valid YAML. */
 export interface BadFrontMatter {
   readonly line: number
   readonly problem: string
@@ -148,7 +147,7 @@ const firstDate = (stated: ReadonlyArray<string | undefined>): string | undefine
   return undefined
 }
 
-/** Extracts title, headings, description and main text from HTML, without navigation and scripts. */
+/** Without navigation and scripts. */
 export const readHtml = (html: string): PageText => {
   const outline = outlineOf(html)
   const { elements, first, meta } = outline
@@ -172,7 +171,7 @@ const frontMatter = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
 const marked = new Marked({ gfm: true })
 
-/** Extracts the same parts from Markdown. Front matter takes precedence. */
+/** Front matter takes precedence. */
 export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
   const [head = "", yaml = ""] = frontMatter.exec(markdown) ?? []
   const document = parseDocument(yaml)

@@ -38,7 +38,7 @@ class RollingLog {
   }
 }
 
-/** Limits requests in this process: for a single replica, and for each replica while Redis is unreachable (R28). */
+/** For a single replica, and for each replica while Redis is unreachable (R28). */
 export const layer = (options?: { readonly maxCredentials?: number }): Layer.Layer<RateLimiter> =>
   Layer.sync(RateLimiter, () => {
     const maxInGeneration = (options?.maxCredentials ?? defaultMaxCredentials) / 2

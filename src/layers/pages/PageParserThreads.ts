@@ -71,7 +71,7 @@ class Pool {
     )
   })
 
-  /** Returns a thread to the pool. A stopped thread is replaced once a document needs it. */
+  /** A stopped thread is replaced once a document needs it. */
   readonly giveBack = (thread: ParserThread): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (thread.isRunning()) this.#free.push(thread)
@@ -174,5 +174,5 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
     return PageParser.of({ parse })
   })
 
-/** Parses in worker threads, with limits on time and memory per document. */
+/** Limits time and memory per document. */
 export const layer = (options: PageParserOptions): Layer.Layer<PageParser> => Layer.effect(PageParser, make(options))

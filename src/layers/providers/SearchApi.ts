@@ -66,7 +66,7 @@ const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.leng
 const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
-/** Reads the rows. An empty response is an error unless the search really found nothing (R14). */
+/** An empty response is an error unless the search really found nothing (R14). */
 const readAnswer = (
   shape: AnswerShape,
   json: unknown,

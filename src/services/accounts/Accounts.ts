@@ -10,9 +10,7 @@ export interface PlanChoice {
   readonly quota?: number | undefined
   /** Undefined: the plan's concurrency. */
   readonly concurrency?: number | undefined
-  /**
-   * Start of the subscription in Unix milliseconds. Undefined: calendar months, or the current cycle on a plan change.
-   */
+  /** Unix milliseconds. Undefined: calendar months, or the current cycle on a plan change. */
   readonly cycleStart?: number | undefined
   /** Cents per 1,000 pack credits, for custom accounts only. Undefined: it cannot buy packs (R42). */
   readonly packRate?: number | undefined
@@ -60,10 +58,7 @@ export class Accounts extends Context.Service<
      * new plan's, but at least what was used.
      */
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountError>
-    /**
-     * Changes the address but not the sign-in (`People.setEmail` does that). A trial continues with what is left of the
-     * new mailbox's trial (R32).
-     */
+    /** `People.setEmail` changes the sign-in. A trial continues with what is left of the new mailbox's trial (R32). */
     readonly setEmail: (id: string, email: string) => Effect.Effect<Account, NotFound | AccountError>
     /**
      * No credential of the account is accepted any more, on any replica within 10 seconds. Keys, ledger, log and packs
@@ -76,10 +71,7 @@ export class Accounts extends Context.Service<
      * address and no quota, and is counted by UTC calendar month (R23).
      */
     readonly ofSubscriber: (user: string, plan: PaidPlan) => Effect.Effect<Account>
-    /**
-     * Deletes the account and its address, and revokes its keys. The ledger stays, and so does the record of the trial
-     * (R32).
-     */
+    /** Also deletes the address and revokes the keys. The ledger and the record of the trial stay (R32). */
     readonly remove: (id: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/Accounts") {}

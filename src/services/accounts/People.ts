@@ -2,7 +2,6 @@ import { Context, type Effect, type Redacted } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
 
-/** A single-use link to set a password. */
 export interface SignInLink {
   /** As powerful as the person's password until it is used or expires. */
   readonly link: Redacted.Redacted

@@ -65,10 +65,7 @@ export class SignIn extends Context.Service<
     readonly deliversEmails: boolean
     /** Opens a session and continues with the app's authorization request. */
     readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
-    /**
-     * Creates a person and their account. Returns undefined if the address must be confirmed by email first, which also
-     * hides if the address was already known.
-     */
+    /** Undefined if the address must be confirmed by email first, which also hides if it was already known. */
     readonly signUp: (browser: Browser, signUp: PasswordSignIn) => Effect.Effect<Redirect | undefined, SignInError>
     /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */
     readonly atProvider: (
@@ -76,9 +73,7 @@ export class SignIn extends Context.Service<
       provider: IdentityProvider,
       paths: { readonly returnPath: string; readonly failurePath: string }
     ) => Effect.Effect<Redirect, SignInError>
-    /**
-     * Emails a link to reset the password, which then continues at `returnPath`. Also succeeds for unknown addresses.
-     */
+    /** The emailed link continues at `returnPath`. Also succeeds for unknown addresses. */
     readonly requestPasswordReset: (
       browser: Browser,
       request: { readonly email: string; readonly returnPath: string }

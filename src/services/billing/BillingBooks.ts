@@ -4,9 +4,7 @@ import type { Nudge, Order } from "./PaymentProvider.ts"
 
 export interface BilledAccount {
   readonly customerId: string | undefined
-  /**
-   * Unix milliseconds of a lost dispute, after which purchases need an operator; undefined if purchases are allowed.
-   */
+  /** Unix milliseconds of a lost dispute, after which only an operator can allow purchases. */
   readonly blockedAt: number | undefined
   /** Including ended ones. */
   readonly subscriptions: ReadonlyArray<SoldSubscription>
@@ -49,7 +47,7 @@ export interface InboxItem {
   readonly attempts: number
 }
 
-/** A customer to delete at the provider, because the account was deleted here. */
+/** To delete at the provider, because the account was deleted here. */
 export interface Removal {
   readonly customerId: string
   readonly accountId: string
@@ -109,8 +107,8 @@ export class BillingBooks extends Context.Service<
     /** Queues the removal of a customer with a subscription but without an account. False if already queued. */
     readonly queueRemoval: (customerId: string, accountId: string) => Effect.Effect<boolean>
     /**
-     * Takes a sweep if no replica made one of this extent within `everyMs`; otherwise undefined. `since` is the start
-     * of the last completed sweep in Unix milliseconds, or 0.
+     * Undefined if a replica made such a sweep within `everyMs`. `since` is the start of the last one in Unix
+     * milliseconds, or 0.
      */
     readonly takeSweep: (
       extent: SweepExtent,

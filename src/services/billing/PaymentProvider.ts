@@ -43,7 +43,7 @@ export interface Order {
   readonly modifiedAt: number
 }
 
-/** A disputed order. Only a lost dispute costs the operator money. */
+/** Only a lost dispute costs the operator money. */
 export interface Dispute {
   readonly id: string
   readonly orderId: string
@@ -84,7 +84,7 @@ export class ProviderUnavailable extends Data.TaggedError("ProviderUnavailable")
 
 export class ProviderMissing extends Data.TaggedError("ProviderMissing")<{ readonly id: string }> {}
 
-/** The provider took no money, and nothing changed (R42). */
+/** Nothing was charged or changed (R42). */
 export class ProviderDeclined extends Data.TaggedError("ProviderDeclined") {}
 
 /** Another change of the subscription is still running (R42). */

@@ -353,9 +353,7 @@ export class Reconciler extends Context.Service<
     readonly drainInbox: Effect.Effect<number>
     /** Returns the number of customers. */
     readonly drainRemovals: Effect.Effect<number>
-    /**
-     * Compares the books with the provider and fixes differences. `since` is in Unix milliseconds; 0 means everything.
-     */
+    /** Fixes differences between books and provider. `since` is in Unix milliseconds; 0 means everything. */
     readonly sweep: (extent: SweepExtent, since?: number) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
   }
 >()("quarry/services/Reconciler") {

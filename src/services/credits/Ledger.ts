@@ -13,7 +13,7 @@ export interface Hold {
   readonly before: Allowance
 }
 
-/** A request with an idempotency key, which can be repeated without paying again (R44). */
+/** Can be repeated without paying again (R44). */
 export interface KeyedRequest {
   /** The same key on another route names another request. */
   readonly route: "query" | "bulk" | "page" | "pages"
@@ -22,7 +22,7 @@ export interface KeyedRequest {
   readonly content: string
 }
 
-/** The response to a keyed request, stored for 24 hours. */
+/** Stored for 24 hours. */
 export interface KeyedAnswer {
   readonly request: KeyedRequest
   readonly text: string
@@ -176,10 +176,7 @@ export class Ledger extends Context.Service<
       reason: string,
       idempotencyKey?: string
     ) => Effect.Effect<number, NotFound | GrantDiffers>
-    /**
-     * Corrects credits with an entry that names operator and reason, and returns the new allowance. Fails, and does not
-     * clamp, if the account lacks the credits.
-     */
+    /** Writes an entry that names operator and reason. Fails, and does not clamp, if the account lacks the credits. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<Allowance, NotFound | CorrectionImpossible>
     /** Returns the credits of expired holds, each exactly once, and the number of these holds. */
     readonly sweep: Effect.Effect<number>
@@ -190,10 +187,7 @@ export class Ledger extends Context.Service<
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
     /** Also rereads closed entries, so its duration grows with their number. */
     readonly verifyFully: Effect.Effect<ReadonlyArray<Discrepancy>>
-    /**
-     * Adds entries that name operator and reason, and returns the previous discrepancies. Fails if credits would become
-     * negative or exceed the quota.
-     */
+    /** Returns the previous discrepancies. Fails if credits would become negative or exceed the quota. */
     readonly repair: (repair: Repair) => Effect.Effect<ReadonlyArray<Discrepancy>, NotFound | CorrectionImpossible>
   }
 >()("quarry/services/Ledger") {}

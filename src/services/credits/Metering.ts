@@ -23,7 +23,7 @@ export interface Replay {
   readonly receipt: Receipt
 }
 
-/** A hold for searches. `settle` must be called exactly once. */
+/** `settle` must be called exactly once. */
 export interface OpenHold {
   readonly before: Allowance | undefined
   /** Logs one search or page and charges its cost. The rest stays held. */

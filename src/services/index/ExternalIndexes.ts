@@ -18,10 +18,7 @@ export interface ExternalLoad {
 export class ExternalIndexes extends Context.Service<
   ExternalIndexes,
   {
-    /**
-     * Adds or replaces documents by URL and target, and creates the index if it does not exist. Documents written
-     * before a failure stay; run the load again.
-     */
+    /** Creates the index if it does not exist. Documents written before a failure stay; run the load again. */
     readonly load: <E, R>(
       provider: string,
       documents: Stream.Stream<Document, E, R>,

@@ -99,7 +99,7 @@ const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number)
   return { body: Result.succeed(JSON.parse(text)), receipt, entry: undefined, timings: { reserveMs, settleMs: 0 } }
 }
 
-/** Reads a page from reservation to settlement. Only the read can be interrupted, so that every hold is settled. */
+/** Only the read can be interrupted, so that every hold is settled. */
 const readOne = Effect.fnUntraced(function* <E>(
   { ids, reader }: Deps,
   principal: AccountPrincipal,

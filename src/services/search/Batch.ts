@@ -181,7 +181,7 @@ export interface RowHooks<Q, D> {
   readonly onDone: (row: Row<Q, D>) => Effect.Effect<unknown>
 }
 
-/** Runs rows one by one. Rows that are still waiting when the batch stops were never dispatched. */
+/** Rows that are still waiting when the batch stops were never dispatched. */
 const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -207,7 +207,7 @@ const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   }
 })
 
-/** Runs a row. Identical rows share an answer but not a failure (R15). */
+/** Identical rows share an answer but not a failure (R15). */
 const runOnce = <Q, D, B extends AnyRowBody>(
   { kind }: RowDeps<Q, D, B>,
   { answers, principal }: Batch<Q, D>,

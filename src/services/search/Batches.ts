@@ -175,7 +175,7 @@ const reserveKeyed = <Q, D, B extends AnyRowBody>(
   return (searches) => metering.reserveKeyed(principal, searches, request)
 }
 
-/** Runs a batch from reservation to settlement. Only the rows can be interrupted, so that every hold is settled. */
+/** Only the rows can be interrupted, so that every hold is settled. */
 const runBatch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody, E>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -259,7 +259,6 @@ const open = <Q, D, B extends AnyRowBody>(
         settle: () => Effect.succeed(receipt)
       }))
 
-/** Runs a streamed batch from reservation to summary. Only the rows can be interrupted. */
 const streamBatch = Effect.fnUntraced(
   function* <Q, D, B extends AnyRowBody>(
     deps: Deps<Q, D, B>,
@@ -325,7 +324,7 @@ const streamRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   return results
 })
 
-/** Settles a row. If this fails, the row is not charged and reports an internal error. */
+/** If settling fails, the row is not charged and reports an internal error. */
 const settleRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,

@@ -125,9 +125,7 @@ const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number)
   return { body, receipt, entry: undefined, timings: { reserveMs, settleMs: 0 } }
 }
 
-/**
- * Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled.
- */
+/** Only the dispatch can be interrupted, so that every hold is settled. */
 const runSearch = Effect.fnUntraced(function* <E>(
   deps: Deps,
   principal: Principal,

@@ -69,9 +69,7 @@ const startSpan = (
 export const untraced = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withTracerEnabled(effect, false)
 
-/**
- * The current span; undefined without an exporter, because Effect's native tracer makes spans that are not exported.
- */
+/** Undefined without an exporter, because Effect's native tracer makes spans that are not exported. */
 export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
   if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
   return Effect.succeed(Context.get(span.annotations, Tracer.DisablePropagation) ? undefined : span)

@@ -38,7 +38,7 @@ export const droppedError = {
 export const dropReasons = ["address_changed", "suspended", "operator", "expired", "too_many"] as const
 export type DropReason = (typeof dropReasons)[number]
 
-/** Deliveries dropped together. `endpointId` is undefined for emails. */
+/** `endpointId` is undefined for emails. */
 export interface Dropped {
   readonly accountId: string
   readonly endpointId: string | undefined
@@ -126,7 +126,7 @@ export interface Attempt {
     | undefined
 }
 
-/** The outcome of an attempt. `lost`: its lease expired and another process took the delivery. */
+/** `lost`: the lease expired and another process took the delivery. */
 export type AttemptEnd = "delivered" | "postponed" | "given_up" | "disabled" | "lost"
 
 export interface Resealed {

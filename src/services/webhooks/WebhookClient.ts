@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
-/** An endpoint's response. The body is not read. */
+/** The body is not read. */
 export interface WebhookAnswer {
   readonly status: number
   /** From `Retry-After`; 0 if absent. */

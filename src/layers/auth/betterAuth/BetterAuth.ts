@@ -159,7 +159,6 @@ const toVersion = ({ fingerprint, secret }: SecretValue) => ({
   value: Redacted.value(secret)
 })
 
-/** The site's URL, and the origins that the library trusts. */
 const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
   ({
     appName: "Quarry",

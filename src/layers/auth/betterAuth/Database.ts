@@ -11,7 +11,6 @@ import {
   PostgresQueryCompiler
 } from "kysely"
 
-/** The context of a request, in which its promises run effects. */
 interface RequestContext {
   readonly context: Context.Context<never>
   /** Server-side failures. The library hides some: it responds 200 to a sign-out when the database failed. */

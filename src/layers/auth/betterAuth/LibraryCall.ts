@@ -10,7 +10,6 @@ export interface LibraryResponse {
   readonly status: number
   readonly body: unknown
   readonly cookies: ReadonlyArray<Redacted.Redacted>
-  /** The page to continue to. */
   readonly location: string | undefined
   readonly retryAfterSeconds: number
 }

@@ -13,8 +13,6 @@ import type { Bridge } from "./Database.ts"
 import { logDenial } from "./logDenial.ts"
 import type { PasswordSlots } from "./PasswordSlots.ts"
 
-/** Our password rules, as hooks around each route of the library. */
-
 const minPasswordCharacters = 8
 export const maxPasswordCharacters = 128
 
@@ -66,7 +64,6 @@ export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
     inTurn(deps, () => verifyPassword(pair))
 })
 
-/** The body field of each route that has a new password. */
 const newPasswordFields: Readonly<Record<string, string>> = {
   "/sign-up/email": "password",
   "/change-password": "newPassword",

@@ -39,7 +39,7 @@ const pick = (fields: Fields, value: unknown): unknown => {
   return Object.fromEntries(entries)
 }
 
-/** Removes other fields from a successful response. The handler reads errors. */
+/** Only successful responses: the handler reads errors. */
 export const limitBody = async (path: string, response: Response): Promise<Response> => {
   const isJson = /^application\/json\b/.test(response.headers.get("content-type") ?? "")
   if (!response.ok || !isJson || protocolPaths.has(path)) return response

@@ -97,7 +97,6 @@ export const documentId = (url: string, target: Target | undefined): string =>
     .update(`${target ?? allTargets} ${url}`)
     .digest("base64url")
 
-/** The host and its parent domains. */
 const sitesOf = (hostname: string): ReadonlyArray<string> => {
   const labels = hostname.split(".")
   return labels.map((_, index) => labels.slice(index).join("."))

@@ -272,7 +272,7 @@ const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlErro
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
   )
 
-/** Sweeps once in the background, counting and logging the result. A failure is left to the next sweep. */
+/** A failure is logged and left to the next sweep. */
 const sweepWatched = (sql: SqlClient.SqlClient) =>
   sweep(sql).pipe(
     Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),

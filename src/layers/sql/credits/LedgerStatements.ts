@@ -340,7 +340,7 @@ const GrantRow = Schema.Struct({
 })
 const grantRow = rowOf(GrantRow)
 
-/** Adds pack credits, once per `cause`. */
+/** Once per `cause`. */
 export const addCredits = (
   sql: SqlClient.SqlClient,
   grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
@@ -357,7 +357,7 @@ const adjustedRow = rowOf(
   })
 )
 
-/** Writes an operator's correction, once per `cause`. Undefined for an unknown account. */
+/** Once per `cause`. Undefined for an unknown account. */
 export const adjustCredits = Effect.fnUntraced(function* (
   { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
   it: Adjustment,

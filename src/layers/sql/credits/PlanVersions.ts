@@ -4,8 +4,6 @@ import type { PlanTerms, TermsTable } from "../../../domain/credits/Plan.ts"
 import { constantHistory, type PlanHistory } from "../../../domain/credits/PlanHistory.ts"
 import { rowsOf } from "../Rows.ts"
 
-/** History of plan limits, as stored in the table `plan_versions`. */
-
 const Terms = Schema.Struct({ quota: Schema.NullOr(Schema.Int), concurrency: Schema.Int })
 
 const versionRows = rowsOf(

@@ -106,7 +106,6 @@ export const charges = (sql: SqlClient.SqlClient) => sql`
   where case when e.charged_at is null then q.hold_id is not null
     else e.is_compared and (q.hold_id is not null or e.charged_at >= ${sql.literal(retainedSince)}) end`
 
-/** Quotas of the allowances that match a condition on `l`, with the sums of their entries and holds. */
 export const quotas = (sql: SqlClient.SqlClient, allowances: ReturnType<typeof among>) => sql`
   select coalesce((select min(a.id) from accounts a where a.allowance_id = l.id), l.scope) as account_id, l.id,
     coalesce(e.credits, 0) as entered, coalesce(h.credits, 0) as held, l.used, l.quota
@@ -247,7 +246,7 @@ export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: bool
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
-/** Records that all entries of these accounts were read, except for accounts with a discrepancy. */
+/** Except for accounts with a discrepancy. */
 export const markRead = (sql: SqlClient.SqlClient, accounts: Accounts, found: ReadonlyArray<Discrepancy>) => sql`
   update ledger_months set read_at = statement_timestamp()
   where ${among(sql, accounts, "account_id")} and account_id <> all (${found.map(({ accountId }) => accountId)}::text[])`
@@ -325,7 +324,6 @@ export const closedBooks = (sql: SqlClient.SqlClient, month: string, accountIds:
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
-/** Kinds of disagreement: used quota, pack balances, the query log, or closed months. */
 export type ProblemKind = "quota" | "balance" | "log" | "closed"
 
 export const kindOf = ({ what }: Discrepancy): ProblemKind => {

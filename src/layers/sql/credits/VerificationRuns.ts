@@ -102,7 +102,7 @@ const readRange = (sql: SqlClient.SqlClient, after: string) =>
     select max(id) as last, count(*) as accounts
     from (select id from accounts where id > ${after} order by id limit ${accountsOfRange}) as t`)
 
-/** Compares all accounts range by range, so that memory stays bounded. Returns the number of accounts. */
+/** By ranges, so that memory stays bounded. Returns the number of accounts. */
 const compareAccounts = Effect.fnUntraced(function* (run: Run) {
   const { isFull, sql } = run
   let accounts = 0
@@ -195,7 +195,7 @@ const verifyAll = Effect.fnUntraced(function* (
   return { accounts, isFull, problems, discrepancies }
 })
 
-/** Verifies all books and stores the findings, which every replica reports in metrics. */
+/** Stores the findings, which every replica reports in metrics. */
 export const verify = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   options: { readonly isFull: boolean; readonly night?: bigint }

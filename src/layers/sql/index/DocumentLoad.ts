@@ -96,7 +96,7 @@ const remember = (sql: SqlClient.SqlClient, load: string, urls: ReadonlyArray<st
   select ${load}::uuid, md5(url)::uuid from unnest(${urls}::text[]) as url
   on conflict do nothing`
 
-/** Writes a segment together with its documents, so that an aborted load leaves no documents outside the index. */
+/** In one transaction, so that an aborted load leaves no documents outside the index. */
 const writeSegment = (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<Row>,

@@ -121,7 +121,7 @@ const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArra
   return newest.slice(0, largest + 1).map(({ id }) => id)
 }
 
-/** Merges segments until no target has many of a similar size, so that a search reads few rows per term. */
+/** Searches then read few rows per term. */
 export const merge = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   for (;;) {
     const groups = Map.groupBy(yield* all(sql), ({ target }) => target)

@@ -138,7 +138,6 @@ const load = (deps: Deps) =>
     return toEntry(row, 0)
   })
 
-/** Combines the digests of a secret into one string, which the cache can compare. */
 const toCacheKey = ({ other, pepper, present }: KeyDigests): string =>
   other === undefined ? present : `${present} ${other} ${pepper}`
 
@@ -181,7 +180,7 @@ const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: st
   yield* Cache.set(entries, key, toEntry(row, entry.idleRounds))
 })
 
-/** Rereads entries. If that fails, the old entry expires normally. */
+/** If reading fails, the old entry expires normally. */
 const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
   Effect.forEach(inUse, ([key, entry]) => Effect.ignoreCause(renew(deps, entries, key, entry)), {
     concurrency: maxReadTogether,

@@ -8,7 +8,6 @@ export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
 
 const lockName = "quarry.pid"
 
-/** Converts an operating-system error about the data directory to one line. */
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:

@@ -11,7 +11,7 @@ const sticky = 0o1000
 /** False on systems without Unix permissions, where every file appears accessible to all. */
 const hasPermissions = process.platform !== "win32"
 
-/** The file operations of PGlite used here, which have no published types. */
+/** PGlite's types are not published. */
 interface FileOperations {
   setattr: (file: unknown, attributes: { readonly mode?: number }) => void
   mknod: (parent: unknown, name: string, mode: number, device: unknown) => unknown

@@ -161,7 +161,6 @@ interface Turn {
   readonly until: Date
 }
 
-/** Distributes the slots among queues with due deliveries, and leases the selected deliveries. */
 const shareAmong = Effect.fnUntraced(function* (
   { keyring, sql }: Deps,
   queues: ReadonlyArray<Queue>,
