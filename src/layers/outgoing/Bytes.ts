@@ -1,6 +1,4 @@
-/**
- * Collects the chunks of a body in one growing buffer. A list of one-byte chunks would take a hundred times the space.
- */
+/** One growing buffer: a list of one-byte chunks would take a hundred times the space. */
 export class Bytes {
   length = 0
   /** Most bodies have a single chunk, which is not copied. */

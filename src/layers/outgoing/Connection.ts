@@ -2,13 +2,12 @@ import { connect, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 
 export interface Destination {
-  /** A host name, or an IP address without brackets. */
   readonly host: string
   readonly port: number
   readonly isSecure: boolean
   /** The name that TLS requests and the certificate must match, instead of `host`. */
   readonly serverName?: string | null | undefined
-  /** Resolves `host`. Defaults to the system's lookup. */
+  /** Defaults to the system's lookup. */
   readonly lookup?: LookupFunction | undefined
 }
 

@@ -189,10 +189,7 @@ const send = Effect.fnUntraced(function* <Entry, Answer>(
   return exit
 })
 
-/**
- * Completes the items of a batch. If one entry made the batch fail, sends each entry separately so that the others
- * succeed.
- */
+/** If one entry made the batch fail, sends each entry separately so that the others succeed. */
 const conclude = <Entry, Answer>(
   commit: GroupCommit<Entry, Answer>,
   batch: Batch<Entry, Answer>,

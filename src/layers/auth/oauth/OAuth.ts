@@ -207,7 +207,7 @@ const inTransaction =
     )
   }
 
-/** Like the library's router, callers may also need headers and status. */
+/** Set if the caller, like the library's router, also needs headers and status. */
 interface RegistrationResult {
   readonly response: { readonly client_id: string }
 }
@@ -216,8 +216,8 @@ interface RegistrationResult {
 const placeholderRedirect = "http://127.0.0.1/"
 
 /**
- * The library rejects redirects to an app's own scheme (`cursor://host/path`), so they are added in the same
- * transaction.
+ * The library rejects redirects to an app's own scheme (`cursor://host/path`). Registers the app without them and adds
+ * them in the same transaction.
  */
 const allowingOwnSchemes =
   ({ bridge, sql }: Deps, endpoint: Endpoint): Handler =>

@@ -13,7 +13,7 @@ const DiscrepancyRow = Schema.Struct({
 export const discrepancyRows = rowsOf(DiscrepancyRow)
 const lockRow = rowOf(Schema.Struct({ taken: Schema.Boolean }))
 
-/** A range of account ids: after `after`, up to and including `upTo`. Or a single account. */
+/** IDs after `after`, up to and including `upTo`. Or a single account. */
 export interface Accounts {
   readonly after?: string
   readonly upTo?: string

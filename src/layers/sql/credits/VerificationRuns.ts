@@ -54,7 +54,7 @@ const deleteOldRuns = (sql: SqlClient.SqlClient) => sql`
 
 /** Accounts per statement. Bounds the database's memory and the age of its snapshots. */
 const accountsOfRange = 1_000
-/** Maximum discrepancies that a run lists. It counts all of them. */
+/** A run counts all discrepancies. */
 const maxListed = 10_000
 /** Closed entries that a run rereads, starting with the least recently read. */
 const rereadEntries = 1_000_000

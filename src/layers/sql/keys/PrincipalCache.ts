@@ -26,7 +26,7 @@ const renewEvery = Duration.seconds(3)
 const maxIdleRounds = 5
 
 const maxEntries = 10_000
-/** Maximum cached lookups of keys being read and of unknown keys. */
+/** Includes keys being read and unknown keys. */
 const maxLookups = 1_000
 const maxReadTogether = 256
 
@@ -68,7 +68,7 @@ interface Deps {
 
 const principalRows = rowsOf(PrincipalRow)
 
-/** Returns the function that reads a key by its digests. Concurrent calls share one statement. */
+/** Concurrent calls share one statement. */
 const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
