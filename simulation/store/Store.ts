@@ -7,11 +7,9 @@ import { BillingBooks } from "../../src/services/billing/BillingBooks.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/keys/KeyStore.ts"
-import { Audit } from "../../src/services/operations/Audit.ts"
 import { QueryLog } from "../../src/services/search/QueryLog.ts"
 import { EventBooks } from "../../src/services/webhooks/EventBooks.ts"
 import * as AccountsMemory from "../../src/testing/AccountsMemory.ts"
-import * as AuditMemory from "../../src/testing/AuditMemory.ts"
 import * as BillingBooksMemory from "../../src/testing/BillingBooksMemory.ts"
 import * as EventBooksMemory from "../../src/testing/EventBooksMemory.ts"
 import * as KeyStoreMemory from "../../src/testing/KeyStoreMemory.ts"
@@ -43,7 +41,6 @@ export const uuidOf = (chance: Chance): string => {
 }
 
 const services = Layer.mergeAll(
-  AuditMemory.layer,
   BillingBooksMemory.layer,
   EventBooksMemory.layer,
   KeyStoreMemory.layer,
@@ -56,7 +53,6 @@ const services = Layer.mergeAll(
 export const storeServices = [
   AccessTokens,
   Accounts,
-  Audit,
   BillingBooks,
   ConnectedApps,
   EventBooks,

@@ -51,7 +51,7 @@ const keepEvents = (events: Memory["events"]): (() => void) => {
  * database that acknowledges writes before they are on disk.
  */
 export const snapshot = (memory: Memory): (() => void) => {
-  const { accounts, allowances, audit, billing, entries, holds, keys, queries, settlements, subscribers, uses } = memory
+  const { accounts, allowances, billing, entries, holds, keys, queries, settlements, subscribers, uses } = memory
   const { bounds, events, spending } = memory
   const restore = [
     keepMap(allowances),
@@ -64,7 +64,6 @@ export const snapshot = (memory: Memory): (() => void) => {
     keepEvents(events),
     keepTexts(settlements),
     keepTexts(subscribers),
-    keepLength(audit),
     keepLength(entries),
     keepLength(queries),
     keepMap(billing.accounts),

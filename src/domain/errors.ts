@@ -199,7 +199,7 @@ export class PlanUnchanged extends Schema.TaggedError<PlanUnchanged>()("plan_unc
   message: Schema.String
 }) {}
 
-/** Nothing can be purchased at the moment. Existing plans and packs are not affected. */
+/** Existing plans and packs are not affected. */
 export class BillingUnavailable extends Schema.TaggedError<BillingUnavailable>()("billing_unavailable", {
   message: Schema.String,
   /** Whole seconds after which a retry may succeed; absent if only the operator can fix the cause. */

@@ -7,8 +7,8 @@ import { rootCauseMessage } from "../domain/rootCause.ts"
 import { DashboardFiles, DashboardUnavailable } from "../services/operations/DashboardFiles.ts"
 
 /**
- * Bundles the dashboard at startup, so `npm start` needs no build step. The bundler is a separate process whose memory
- * is freed when it ends. It only writes to stdout, so a read-only file system is enough.
+ * Bundles at startup, so `npm start` needs no build. The bundler is a separate process, whose memory is freed at its
+ * end.
  */
 
 const folder = join(import.meta.dirname, "../dashboard")

@@ -5,7 +5,7 @@ import { Ids } from "../services/Ids.ts"
 const idBytes = 16
 const poolBytes = idBytes * 256
 
-/** Hex digits of 16 random bytes, drawn in bulk: a search needs two ids, and each draw is slow. */
+/** Drawn in bulk, because each draw is slow and a search needs two IDs. */
 const makeHex = (): (() => string) => {
   let pool = Buffer.alloc(0)
   let used = 0
@@ -21,7 +21,6 @@ const makeHex = (): (() => string) => {
 
 const hex = makeHex()
 
-/** Ids and secrets from the operating system's cryptographic random generator. */
 export const layer: Layer.Layer<Ids> = Layer.succeed(
   Ids,
   Ids.of({

@@ -9,8 +9,8 @@ class OtherDeployment extends Data.TaggedError("OtherDeployment") {}
 const answerTime = Duration.seconds(5)
 
 /**
- * The overview from a running server's private listener: only one process can open the embedded database. Fails if no
- * server responds at `origin`.
+ * Asks a running server's private listener, because only one process can open the embedded database. Fails if no server
+ * responds at `origin`.
  */
 export const layer = (origin: string) =>
   Layer.effect(

@@ -6,12 +6,12 @@ import { Plans } from "../services/credits/Plans.ts"
 import { readJsonFile } from "./providers/JsonFile.ts"
 import { decode } from "./providers/ProviderType.ts"
 
-/** The file of plans is invalid. The message is one line that names every fault. */
+/** The message is one line that names every fault. */
 export class PlanFileInvalid extends OperatorError("PlanFileInvalid") {}
 
-/** As much as an operator may give an account. */
+/** The most that an operator may give an account. */
 const maxQuota = 1_000_000_000
-/** A million dollars, which no payment provider takes. */
+/** A million dollars, more than payment providers accept. */
 const maxCents = 100_000_000
 const maxNameCharacters = 50
 
@@ -55,7 +55,7 @@ const offerOf = (plan: Plan, given: typeof Entry.Type | undefined): PlanOffer =>
   }
 }
 
-/** The plans of a file (R75). The specification's table has what the file does not say. */
+/** Reads the operator's plans (R75). Whatever the file omits comes from `standardPlans`. */
 export const read = (path: string): Effect.Effect<PlanTable, PlanFileInvalid, FileSystem.FileSystem> =>
   readJsonFile(path).pipe(
     Effect.flatMap((json) => decodeFile("", json)),

@@ -25,7 +25,7 @@ const terms = Layer.effect(
 
 type PolarSettings = Omit<PolarOptions, "baseUrl"> & { readonly address: string | undefined }
 
-/** The settings of Polar; undefined without `BILLING_PROVIDER`, which requires each of them. */
+/** Undefined without `BILLING_PROVIDER`, which requires all of these settings. */
 const polarSettings = (
   {
     billingProvider,
@@ -56,7 +56,7 @@ const polarSettings = (
         webhookUrl: `${origin}/webhooks/billing`
       }
 
-/** The payment provider of the settings; undefined where they name none. Polar's code is loaded only for it. */
+/** Undefined if no provider is configured. Polar's code is loaded on demand. */
 const provider = Effect.gen(function* () {
   const { origin } = yield* Deployment
   const config = yield* AppConfig
@@ -70,7 +70,7 @@ const provider = Effect.gen(function* () {
 
 type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger
 
-/** Billing by the settings, with its work in the background. Without a provider nothing is sold, and nothing runs. */
+/** Without a provider, nothing is sold and nothing runs in the background. */
 export const layer = Layer.unwrap(
   Effect.map(
     provider,
@@ -86,12 +86,12 @@ export const layer = Layer.unwrap(
 
 const unset = "BILLING_PROVIDER: not set; this command asks the payment provider, which it names."
 
-/** The payment provider of the settings, for commands. */
+/** For commands. */
 export const commandProvider = Layer.unwrap(
   Effect.flatMap(provider, (provider) =>
     provider === undefined ? Effect.fail(new SettingsInvalid({ message: unset })) : Effect.succeed(provider)
   )
 ).pipe(Layer.provide(Plans.layer))
 
-/** The reconciler, for commands. */
+/** For commands. */
 export const commandReconciler = Reconciler.layer.pipe(Layer.provide([commandProvider, terms]))

@@ -17,7 +17,7 @@ const emails = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventEmailsSigned.layer({ keyring: AUTH_SECRET }))
 ).pipe(Layer.provide([SignIn.emails, Deployment.layer]))
 
-/** Customer events: webhook endpoints, emails, and background deliveries (R53). */
+/** Webhook endpoints, emails, and background deliveries (R53). */
 export const layer = Layer.merge(Webhooks.layer, EventWork.layer().pipe(Layer.provide(Storage.background))).pipe(
   Layer.provideMerge(emails),
   Layer.provide(client)

@@ -43,7 +43,7 @@ const limits = Layer.effect(
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-/** The state that requests share: over all replicas through Redis where there is one, else within this process. */
+/** State that requests share: over all replicas if Redis is configured, otherwise within this process. */
 const shared = Layer.unwrap(
   Effect.gen(function* () {
     const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig
@@ -61,7 +61,7 @@ const shared = Layer.unwrap(
   })
 )
 
-/** The provider file wins over its short form; without either the built-in index serves every target. */
+/** The provider file has precedence over its short form. Without either, the built-in index serves every target. */
 const sourceOf = ({
   quarryProviders,
   searxngEngines,
@@ -72,7 +72,6 @@ const sourceOf = ({
   return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
-/** The providers that the settings name. */
 export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
   Layer.provide(UpstreamClient.layer)
 )
@@ -109,7 +108,7 @@ const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.prov
 
 const wildcards: ReadonlyArray<string> = ["0.0.0.0", "::"]
 
-/** In place of a wildcard the machine's first IPv4 address that is not loopback, where it has one. */
+/** Replaces a wildcard with the machine's first IPv4 address that is not loopback, if there is one. */
 const reachable = ({ host, port }: BoundAddress): BoundAddress => {
   const external = Object.values(networkInterfaces())
     .flatMap((addresses = []) => addresses)
@@ -135,7 +134,6 @@ const heartbeat = Layer.unwrap(
 
 const planBooks = PlanBooks.layer.pipe(Layer.provide(Storage.background))
 
-/** All services of the public listener, chosen by the settings. */
 export const layer = Layer.mergeAll(
   Search.layer,
   Bulk.layer,

@@ -25,7 +25,7 @@ export const emails = Layer.unwrap(
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
-/** Fetches the documents of apps under the rules for pages, also where reading pages is off. */
+/** Applies the rules for pages, even if reading pages is off. */
 const clientDocuments = Layer.unwrap(
   Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesUserAgent }) =>
     ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })

@@ -6,8 +6,8 @@ export interface StoreClock {
 }
 
 /**
- * The database's clock, which all replicas use for periods and stored times (R55). It is this process's clock plus the
- * measured difference, which is 0 if nothing measures it, as in tests.
+ * All replicas use the database's clock for periods and stored times (R55). The skew is 0 if nothing measures it, as in
+ * tests.
  */
 export const StoreClock = Context.Reference<StoreClock>("quarry/services/StoreClock", {
   defaultValue: () => ({ skewMs: () => 0 })

@@ -14,10 +14,9 @@ export const logFailure = <A, E, R>(work: Effect.Effect<A, E, R>, message: strin
 export const runInBackground = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.forkScoped(Effect.provideService(work, DatabaseLane, "background"))
 
-/** Runs repeatedly in its own fiber, with `interval` between runs. */
+/** Waits `interval` after each run. */
 export const runRepeatedly = <R>(work: Effect.Effect<void, never, R>, interval: Duration.Duration) =>
   runInBackground(Effect.repeat(work, Schedule.spaced(interval)))
 
-/** Does nothing if the process must not act on its own. */
 export const ifActing = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.flatMap(ActsOnItsOwn, (acts) => (acts ? Effect.asVoid(work) : Effect.void))

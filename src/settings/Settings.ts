@@ -45,7 +45,7 @@ const read = Effect.gen(function* () {
   }
 })
 
-/** The effective settings, read from the environment once at startup. */
+/** Read from the environment once at startup. */
 export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
   static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
 

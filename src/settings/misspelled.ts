@@ -1,6 +1,5 @@
 import { type Name, table, variableOf } from "./table.ts"
 
-/** An unknown variable and the setting whose name it resembles. */
 export interface Misspelling {
   readonly variable: string
   readonly setting: string

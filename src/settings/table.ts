@@ -4,7 +4,7 @@ import { signUpModes } from "../domain/accounts/signUp.ts"
 import { paidPlans } from "../domain/credits/Plan.ts"
 import * as forms from "./forms.ts"
 
-/** A variable of the environment: its form, and its value when it is not set. */
+/** `fallback` applies if the variable is not set. */
 export interface Setting<A, F = A> {
   readonly form: forms.Form<A>
   readonly fallback: F
@@ -12,7 +12,6 @@ export interface Setting<A, F = A> {
 
 const setting = <A, const F extends A>(form: forms.Form<A>, fallback: F): Setting<A> => ({ form, fallback })
 
-/** A setting without a default. */
 const optional = <A>(form: forms.Form<A>): Setting<A, undefined> => ({ form, fallback: undefined })
 
 const port = "a port number from 1 to 65535"
@@ -35,7 +34,7 @@ const logLevel: forms.Form<LogLevel.Severity> = {
   hides: "nothing"
 }
 
-/** The address of a collector. It may hold credentials, and is as secret as the headers are. */
+/** The address may contain credentials, so it is as secret as the headers. */
 const collector = optional(
   forms.webAddress("the http(s) address of an OpenTelemetry collector, such as http://localhost:4318")
 )
@@ -54,8 +53,8 @@ const millis = (fallback: number) =>
 const count = (fallback: number) => setting(forms.whole(1, 1_000_000, "a whole number from 1 to 1000000"), fallback)
 
 /**
- * Every variable of the environment. The bounds on time are those that credits survive: a hold's lease must outlast the
- * longest request and the drain together.
+ * Every environment variable. The limits on time keep credits correct: a hold's lease must outlast the longest request
+ * and the drain together.
  */
 export const table = {
   host: setting(forms.hostName, "127.0.0.1"),
@@ -194,8 +193,8 @@ type Table = typeof table
 
 export type Name = keyof Table
 
-/** The values of the table, by the variables' names in camel case. */
+/** Keyed by the variables' names in camel case. */
 export type Values = { readonly [N in Name]: Table[N] extends Setting<infer A, infer F> ? A | F : never }
 
-/** The name of a setting's variable: `databaseUrl` is `DATABASE_URL`. */
+/** `databaseUrl` becomes `DATABASE_URL`. */
 export const variableOf = (name: Name): string => constantCase(name)

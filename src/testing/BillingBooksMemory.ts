@@ -2,6 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import { creditsBought, creditsRefunded } from "../domain/billing/Purchase.ts"
 import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/billing/Subscription.ts"
 import type { PlanTable } from "../domain/credits/Plan.ts"
+import { constantHistory } from "../domain/credits/PlanHistory.ts"
 import { toMoment } from "../domain/requests/fields.ts"
 import {
   BillingBooks,
@@ -14,7 +15,7 @@ import { Plans } from "../services/credits/Plans.ts"
 import * as BillingInboxMemory from "./BillingInboxMemory.ts"
 import { addCredits, takeBack } from "./credits.ts"
 import { addEvent, noticePeriod, noticePlan } from "./events.ts"
-import { enterPeriod, MemoryStore, planHistory, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
+import { enterPeriod, MemoryStore, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
 
 type Store = MemoryStore["Service"]
 
@@ -90,7 +91,7 @@ const bookSubscriptions = (store: Store, plans: PlanTable, reading: Subscription
   const { subscriptions } = store.billing
   const before = [...subscriptions.values()].filter(({ accountId }) => accountId === reading.accountId)
   const { graceMs } = reading
-  const found = readingOf(before, reading.subscriptions, { graceMs, history: planHistory(store, plans), now })
+  const found = readingOf(before, reading.subscriptions, { graceMs, history: constantHistory(plans), now })
   for (const it of found.after) {
     const { id, status } = it.subscription
     const wasDue = subscriptions.get(id)?.subscription.status === "past_due"

@@ -29,14 +29,12 @@ import type { EventBooks } from "../services/webhooks/EventBooks.ts"
 import { EventEmails } from "../services/webhooks/EventEmails.ts"
 import { Webhooks } from "../services/webhooks/Webhooks.ts"
 import * as AccountsMemory from "./AccountsMemory.ts"
-import * as AuditMemory from "./AuditMemory.ts"
 import * as BillingBooksMemory from "./BillingBooksMemory.ts"
 import * as EventBooksMemory from "./EventBooksMemory.ts"
 import * as KeyStoreMemory from "./KeyStoreMemory.ts"
 import * as LedgerMemory from "./LedgerMemory.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 import * as PagesMemory from "./PagesMemory.ts"
-import * as PlanBooksMemory from "./PlanBooksMemory.ts"
 import * as QueryLogMemory from "./QueryLogMemory.ts"
 import * as SessionsMemory from "./SessionsMemory.ts"
 import * as WebhookClientMemory from "./WebhookClientMemory.ts"
@@ -48,12 +46,10 @@ import * as WebhookClientMemory from "./WebhookClientMemory.ts"
 
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
-  AuditMemory.layer,
   BillingBooksMemory.layer,
   EventBooksMemory.layer,
   KeyStoreMemory.layer,
   LedgerMemory.layer(),
-  PlanBooksMemory.layer,
   QueryLogMemory.layer
 ).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 

@@ -2,15 +2,13 @@ import { Context, Layer, type Redacted } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { mailboxOf } from "../domain/accounts/emailAddress.ts"
 import type { PeriodSight, SoldSubscription } from "../domain/billing/Subscription.ts"
-import { type Period, periodAt, type TermsTable } from "../domain/credits/Plan.ts"
-import { constantHistory, type PlanHistory, type PlanVersion } from "../domain/credits/PlanHistory.ts"
+import { type Period, periodAt } from "../domain/credits/Plan.ts"
 import type { ApiKey } from "../domain/keys/ApiKey.ts"
 import { type Budget, budgetPeriodAt } from "../domain/keys/Budget.ts"
 import type { KeyBounds } from "../domain/keys/KeyBounds.ts"
 import type { Delivery, Endpoint, Event, EventSettings } from "../domain/webhooks/Event.ts"
 import type { BookedOrder, InboxItem, Removal, SweepExtent } from "../services/billing/BillingBooks.ts"
 import type { Hold, KeyedRequest } from "../services/credits/Ledger.ts"
-import type { AuditEntry } from "../services/operations/Audit.ts"
 import type { StoredLogEntry } from "../services/search/QueryLog.ts"
 import type { Dropped } from "../services/webhooks/EventBooks.ts"
 
@@ -143,9 +141,6 @@ export class MemoryStore extends Context.Service<
     readonly bounds: Map<string, KeyBounds>
     /** Spending by key origin, period and its start. */
     readonly spending: Map<string, StoredSpending>
-    readonly audit: Array<AuditEntry>
-    /** Empty until a plans file is applied. */
-    readonly planVersions: Array<PlanVersion>
     readonly billing: StoredBilling
     readonly events: StoredEvents
   }
@@ -163,8 +158,6 @@ export class MemoryStore extends Context.Service<
       keys: new Map(),
       bounds: new Map(),
       spending: new Map(),
-      audit: [],
-      planVersions: [],
       billing: {
         reading: 0,
         accounts: new Map(),
@@ -186,12 +179,6 @@ export class MemoryStore extends Context.Service<
       }
     })
   )
-}
-
-/** History of plan limits. The process's own plans if none are stored. */
-export const planHistory = ({ planVersions }: MemoryStore["Service"], own: TermsTable): PlanHistory => {
-  const [first, ...others] = planVersions
-  return first === undefined ? constantHistory(own) : [first, ...others]
 }
 
 /** Returns the spending in a budget's period at `now`, creating it if necessary. */

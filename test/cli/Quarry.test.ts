@@ -21,6 +21,7 @@ import { CorrectionImpossible, type Discrepancy, Ledger } from "../../src/servic
 import { DocumentIndex, type Replacement } from "../../src/services/index/DocumentIndex.ts"
 import { ExternalIndexes, ExternalIndexFailed } from "../../src/services/index/ExternalIndexes.ts"
 import { KeyStore, tooManyKeys } from "../../src/services/keys/KeyStore.ts"
+import { Audit, type AuditEntry } from "../../src/services/operations/Audit.ts"
 import { Backups } from "../../src/services/operations/Backups.ts"
 import { LogRetention } from "../../src/services/operations/LogRetention.ts"
 import { Replicas } from "../../src/services/operations/Replicas.ts"
@@ -31,8 +32,6 @@ import { QueryLog } from "../../src/services/search/QueryLog.ts"
 import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/webhooks/EventBooks.ts"
 
 import { AppConfig } from "../../src/settings/Settings.ts"
-import * as AuditMemory from "../../src/testing/AuditMemory.ts"
-import { MemoryStore } from "../../src/testing/MemoryStore.ts"
 
 const account: Account = {
   id: "acc_1",
@@ -73,6 +72,22 @@ const months = Array.from({ length: 6 }, (_, index) => ({
   bytes: index < 4 ? 3 * 1_048_576 : 0,
   searches: index < 4 ? 1_000 : undefined
 }))
+
+/** Keeps the entries of changes that succeed, newest first. */
+const audit = Layer.sync(Audit, () => {
+  const entries: Array<AuditEntry> = []
+  return Audit.of({
+    recorded: (change, recordOf) =>
+      Effect.tap(change, (result) =>
+        Effect.sync(() => entries.unshift({ ...recordOf(result), id: entries.length + 1, at: 0 }))
+      ),
+    append: (record) =>
+      Effect.sync(() => {
+        entries.unshift({ ...record, id: entries.length + 1, at: 0 })
+      }),
+    list: () => Effect.sync(() => [...entries])
+  })
+})
 
 const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
   Layer.mergeAll(
@@ -156,7 +171,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       orders: () => Effect.succeed([packOrder]),
       unblock: (id) => Effect.succeed(id === account.id)
     }),
-    AuditMemory.layer.pipe(Layer.provideMerge(MemoryStore.layer)),
+    audit,
     AppConfig.layerTest({ quarryOperator: "ada" })
   )
 

@@ -15,11 +15,10 @@ export interface CallingPage {
  */
 export const dashboardHeader = "X-Quarry-Dashboard"
 
-/** True if the request comes from another origin. `Sec-Fetch-Site: none` means the address bar. */
+/** `Sec-Fetch-Site: none` means the address bar. */
 export const isCrossOrigin = ({ origin, site }: CallingPage, own: string): boolean =>
   (origin !== undefined && origin !== own) || (site !== undefined && site !== "same-origin" && site !== "none")
 
-/** Returns true if the request names this deployment's origin and no header contradicts it. */
 export const isOwnPage = (page: CallingPage, own: string): boolean =>
   !isCrossOrigin(page, own) && (page.origin !== undefined || page.site === "same-origin")
 

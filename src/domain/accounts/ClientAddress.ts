@@ -9,7 +9,7 @@ import { IpNetwork, NetAddress } from "effect/net"
 /** The prefix that identifies a client. A client can choose the other 64 bits freely. */
 const ipv6PrefixLength = 64
 
-/** Parses an address as proxies write it: bare, in brackets, or with a port. IPv4-mapped IPv6 becomes IPv4. */
+/** Accepts the forms that proxies write: bare, in brackets, or with a port. IPv4-mapped IPv6 becomes IPv4. */
 const parse = (text: string): NetAddress.IpAddress | undefined => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const ip = NetAddress.ipFromString(bare.split("%", 1).join(""))

@@ -3,20 +3,20 @@ import { parseAddress } from "../net/address.ts"
 import { cutCodePoints } from "../text.ts"
 import { isAllowedRedirect } from "./OAuth.ts"
 
-/** An app's description of itself, in a registration or in a document at its own address. */
+/** As registered by the app, or from a document at the app's own address. */
 export interface ClientMetadata {
   /** Undefined if the app chose no readable name. */
   readonly name: string | undefined
   readonly redirectUris: ReadonlyArray<string>
 }
 
-/** Limits of an app's own description, which is stored and shown to people. */
+/** The description is stored and shown to people. */
 export const clientLimits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000 }
 
-/** Limit of a document's address, which is the app's ID in an index of the database. */
+/** The address is the app's ID in a database index. */
 const maxDocumentUrlCharacters = 500
 
-/** A rejected description, as an error code of RFC 7591 section 3.2.2. */
+/** With an error code of RFC 7591 section 3.2.2. */
 export interface MetadataIssue {
   readonly error: "invalid_client_metadata" | "invalid_redirect_uri"
   readonly message: string
@@ -36,7 +36,7 @@ const isRedirectList = (value: unknown): value is ReadonlyArray<string> =>
 
 const issue = (error: MetadataIssue["error"], message: string) => Result.fail({ error, message })
 
-/** Reads the members of client metadata that Quarry uses (RFC 7591 section 2). */
+/** Reads only the members that Quarry uses (RFC 7591 section 2). */
 export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata, MetadataIssue> => {
   if (!Predicate.isObject(body)) return issue("invalid_client_metadata", "the body must be a JSON object")
   const { client_name, redirect_uris } = body as { readonly client_name?: unknown; readonly redirect_uris?: unknown }
@@ -54,9 +54,9 @@ export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata,
 }
 
 /**
- * The URL of a client ID that is the address of a metadata document (draft-ietf-oauth-client-id-metadata-document
- * section 3): https, with a path and without credentials, fragment or dot segments. Undefined for any other ID. An
- * address in another than its normal form is rejected too, because one document would then be several apps.
+ * The URL of a client ID that names a metadata document (draft-ietf-oauth-client-id-metadata-document section 3):
+ * https, with a path and without credentials, fragment or dot segments. Undefined for any other ID, and for a URL that
+ * is not in normal form, because one document would then be several apps.
  */
 export const documentUrl = (clientId: string): URL | undefined => {
   if (
@@ -69,13 +69,13 @@ export const documentUrl = (clientId: string): URL | undefined => {
   return url
 }
 
-/** The host that publishes an app's document, which Quarry has verified by fetching it. */
+/** Quarry has verified the host by fetching the document from it. */
 export const verifiedHostOf = (clientId: string): string | undefined => documentUrl(clientId)?.host
 
-/** The methods of apps that keep no secret: Quarry accepts proof by PKCE only. */
+/** Apps keep no secret: they authenticate with PKCE only. */
 const isPublicMethod = (method: unknown): boolean => method === undefined || method === "none"
 
-/** Reads a document. It must name its own address, so that nobody can publish another app's document. */
+/** The document must name its own address, so that nobody can publish another app's document. */
 export const readClientDocument = (clientId: string, text: string): Result.Result<ClientMetadata, MetadataIssue> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "not JSON" })
   if (Result.isFailure(parsed) || !Predicate.isObject(parsed.success)) {

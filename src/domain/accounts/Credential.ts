@@ -2,7 +2,6 @@ import { isKey } from "../keys/ApiKey.ts"
 
 export type CredentialKind = "key" | "oauth" | "marketplace" | "session" | "demo"
 
-/** Credential headers as sent; undefined if absent. */
 export interface CredentialHeaders {
   readonly authorization: string | undefined
   readonly marketplaceSecret: string | undefined
@@ -39,7 +38,7 @@ const bearer = /^Bearer +(\S+)$/i
 
 export const bearerToken = (authorization: string): string | undefined => bearer.exec(authorization)?.[1]
 
-/** The values of a cookie, still quoted and percent-encoded. */
+/** Still quoted and percent-encoded. */
 export const cookieValues = (header: string | undefined, name: string): ReadonlyArray<string> =>
   header === undefined
     ? []

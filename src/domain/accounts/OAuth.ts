@@ -13,7 +13,7 @@ export const appScopes = [...toolScopes, "offline_access"] as const
 
 export const isToolScope = (scope: string): scope is ToolScope => toolScopes.some((it) => it === scope)
 
-/** The scopes that an app is offered for those that it requests, separated by spaces. Without a known one it gets all. */
+/** Returns the requested scopes that exist, or all scopes if none does. `requested` is separated by spaces. */
 export const grantableScopes = (requested: string): ReadonlyArray<string> => {
   const known = toolScopes.filter((scope) => requested.split(" ").includes(scope))
   return [...(known.length === 0 ? toolScopes : known), "offline_access"]

@@ -15,7 +15,7 @@ export type Principal =
 
 export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
 
-/** An API key. Live and test keys both spend the account's credits. */
+/** Live and test keys both spend the account's credits. */
 export interface KeyPrincipal {
   readonly _tag: "key"
   readonly account: Account
@@ -27,7 +27,7 @@ export interface KeyPrincipal {
   }
 }
 
-/** The bounds that apply per request (R50). Expiry is checked during authentication. */
+/** Applied per request (R50). Expiry is checked during authentication. */
 export interface PrincipalBounds {
   /** The key's budget, which is charged in addition to the account. */
   readonly budgetId: string | undefined
@@ -41,7 +41,7 @@ export interface SessionPrincipal {
   readonly sessionId: string
 }
 
-/** An app that a person authorized by OAuth to use the MCP endpoint. */
+/** Authorized by a person to use the MCP endpoint. */
 export interface AppPrincipal {
   readonly _tag: "oauth"
   readonly account: Account
@@ -57,13 +57,13 @@ export interface MarketplacePrincipal {
   readonly user: string
 }
 
-/** A caller without a credential in the operator's network, who spends the credits of one account (R43). */
+/** A caller in the operator's network who sends no credential. One account pays (R43). */
 export interface KeylessPrincipal {
   readonly _tag: "keyless"
   readonly account: Account
 }
 
-/** A visitor of the demo, identified by network (R24). */
+/** Identified by network (R24). */
 export interface DemoPrincipal {
   readonly _tag: "demo"
   readonly network: string

@@ -8,12 +8,8 @@ export interface SignUpPolicy {
   readonly domains: ReadonlyArray<string>
 }
 
-export const openToAll: SignUpPolicy = { mode: "open", domains: [] }
-
-/** True if an open sign-up accepts a normalized address. */
 export const isOpenTo = ({ domains }: SignUpPolicy, address: string): boolean =>
   domains.length === 0 || domains.includes(address.slice(address.lastIndexOf("@") + 1))
 
-/** Error codes if the sign-up policy or the limit of the client's network rejects a sign-up. */
 export const signUpDeniedCode = "SIGN_UP_REFUSED"
 export const signUpLimitedCode = "SIGN_UP_LIMITED"

@@ -2,8 +2,6 @@ import { Schema } from "effect"
 import { decoder } from "../requests/fields.ts"
 import { packSizes, soldPlans } from "./Purchase.ts"
 
-/** Bodies of the billing routes (R47). */
-
 const message = "the body must be a JSON object"
 
 const required = { messageMissingKey: "is required" }

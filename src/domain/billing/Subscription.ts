@@ -3,9 +3,8 @@ import { billingCycle, type Period, type Plan, type TermsTable } from "../credit
 import { limitsOfPeriod, loweredAt, type PlanHistory, termsAt } from "../credits/PlanHistory.ts"
 import { isUpgrade, type PlanStep, type SoldPlan } from "./Purchase.ts"
 
-/** The plan and the period that an account has by its subscriptions (R31, R39, R41). Times are Unix milliseconds. */
+/** Times are Unix milliseconds (R31, R39, R41). */
 
-/** A subscription to one of our plans. */
 export interface SoldSubscription {
   readonly id: string
   readonly plan: SoldPlan
@@ -13,13 +12,12 @@ export interface SoldSubscription {
   readonly period: Period
   readonly startedAt: number
   readonly cancelAtPeriodEnd: boolean
-  /** A change that the provider makes at `at`. */
   readonly pending: { readonly plan: SoldPlan; readonly at: number } | undefined
   readonly pastDueAt: number | undefined
   readonly modifiedAt: number
 }
 
-/** An order of a subscription: the money behind one of its periods or changes. */
+/** A payment for one period of a subscription, or for a change. */
 export interface PlanOrder {
   readonly plan: SoldPlan
   readonly reason: "create" | "cycle" | "update"
@@ -27,20 +25,19 @@ export interface PlanOrder {
   readonly createdAt: number
 }
 
-/** A period as it was seen before: its plan at first sight, and changes that came without an order. */
+/** A period as first seen: its plan then, and changes that came without an order. */
 export interface PeriodSight {
   readonly periodStart: number
   readonly first: SoldPlan
   readonly steps: ReadonlyArray<PlanStep>
 }
 
-/** A change of an account's plan that is known beforehand. */
+/** A scheduled change of an account's plan. */
 export interface PlanChange {
   readonly plan: SoldPlan | "trial"
   readonly at: number
 }
 
-/** The plan that an account's subscriptions entitle it to at a moment. */
 export interface Entitlement {
   readonly subscription: SoldSubscription
   readonly plan: SoldPlan
@@ -48,11 +45,11 @@ export interface Entitlement {
   readonly next: PlanChange | undefined
 }
 
-/** The end of the grace of a renewal that was not paid (R41). */
+/** End of the grace period after an unpaid renewal (R41). */
 export const graceEnd = ({ pastDueAt, period }: SoldSubscription, graceMs: number): number =>
   (pastDueAt ?? period.start) + graceMs
 
-/** The changes that lie ahead of a subscription, the earliest first. Without a plan it entitles to nothing any more. */
+/** Scheduled changes, earliest first. Without a plan, the subscription no longer grants anything. */
 const changesOf = (subscription: SoldSubscription, graceMs: number) => {
   const { cancelAtPeriodEnd, pending, period, status } = subscription
   const changes: Array<{ readonly plan: SoldPlan | undefined; readonly at: number }> = []
@@ -62,7 +59,6 @@ const changesOf = (subscription: SoldSubscription, graceMs: number) => {
   return changes.sort((a, b) => a.at - b.at)
 }
 
-/** The plan of one subscription at a moment, and the change after that. */
 const planAt = (subscription: SoldSubscription, graceMs: number, now: number) => {
   if (subscription.status === "ended") return undefined
   const changes = changesOf(subscription, graceMs)
@@ -72,8 +68,8 @@ const planAt = (subscription: SoldSubscription, graceMs: number, now: number) =>
 }
 
 /**
- * The subscription's start, where R31 counts from it to the provider's present period; else the start of that period. The
- * next period is opened from it before the provider's news arrive.
+ * The subscription's start if R31 leads from it to the provider's current period; otherwise the start of that period.
+ * The next period can then open before the provider reports it.
  */
 export const cycleStartOf = ({ period, startedAt }: SoldSubscription): number => {
   if (startedAt > period.start) return period.start
@@ -82,8 +78,8 @@ export const cycleStartOf = ({ period, startedAt }: SoldSubscription): number =>
 }
 
 /**
- * The entitlement of an account at a moment; undefined where the trial's terms apply. Of several subscriptions the
- * highest plan counts (R41). The provider may be late with a change that is due: here it has happened.
+ * The highest plan of all subscriptions (R41), or undefined if the trial's terms apply. A change that is due counts
+ * even if the provider has not reported it.
  */
 export const entitlementAt = (
   subscriptions: ReadonlyArray<SoldSubscription>,
@@ -109,8 +105,8 @@ export const entitlementAt = (
 }
 
 /**
- * The plan that a subscription's present period began with, and the changes in it (R39). Paid orders tell both. A change
- * without an order, which only the provider's own portal makes, has the subscription's own time when it is first seen.
+ * The plan at the start of the current period, and the changes in it (R39), from paid orders. A change without an
+ * order, which only the provider's portal makes, has the subscription's modification time when first seen.
  */
 export const sightOf = (
   subscription: SoldSubscription,
@@ -138,13 +134,12 @@ export const sightOf = (
   }
 }
 
-/** A subscription as the books keep it. */
 export interface BookedSubscription {
   readonly subscription: SoldSubscription
   readonly sight: PeriodSight
 }
 
-/** The account's terms by its subscriptions, with the period in which it is. */
+/** The limits that an account's subscriptions give it in the current period. */
 export interface AccountTerms {
   readonly plan: Plan
   readonly quota: number
@@ -154,9 +149,8 @@ export interface AccountTerms {
   /** Undefined on the trial. */
   readonly period:
     | (Period & {
-        /** The quota of this period (R39). */
         readonly quota: number
-        /** The subscription, where the period is the provider's; undefined where R31 opened it before the news came. */
+        /** Undefined if R31 opened the period before the provider reported it. */
         readonly of: SoldSubscription | undefined
       })
     | undefined
@@ -187,7 +181,7 @@ const termsOf = (
   const isRunning = subscription.period.end > now
   const period = isRunning ? subscription.period : billingCycle(cycleStart, now)
   const inPeriod = isRunning ? paid : limitsOfPeriod(history, plan, [], period)
-  // A change that the provider makes late is not a step of its period.
+  // A change that the provider makes late does not belong to its period.
   const own = inPeriod.plan === plan ? { plan, ...inPeriod.limits } : ownTerms(plan, terms)
   return {
     ...own,
@@ -197,7 +191,7 @@ const termsOf = (
   }
 }
 
-/** Equal in everything that our books follow. The provider's own time of a change is none of it. */
+/** Compares everything that the books record. The provider's modification time is not recorded. */
 export const isSameSubscription = (a: SoldSubscription, b: SoldSubscription): boolean =>
   a.plan === b.plan &&
   a.status === b.status &&
@@ -212,9 +206,8 @@ export const isSameSubscription = (a: SoldSubscription, b: SoldSubscription): bo
 const isOpen = ({ subscription }: BookedSubscription): boolean => subscription.status !== "ended"
 
 /**
- * The changes of the books that a reading of an account's subscriptions asks for. A subscription that the provider does
- * not have any more has ended. Without terms the plan stays as it is: no subscription was open before, so that an operator
- * set it.
+ * The changes to book after reading an account's subscriptions. A subscription that the provider no longer has ended.
+ * Without terms, the plan stays as it is: an operator set it, because no subscription was open.
  */
 export const readingOf = (
   before: ReadonlyArray<BookedSubscription>,

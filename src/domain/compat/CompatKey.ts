@@ -3,7 +3,6 @@ import { Base64 } from "effect/encoding"
 import { bearerToken } from "../accounts/Credential.ts"
 import { isKey } from "../keys/ApiKey.ts"
 
-/** Headers in which clients of other services send a key; undefined if absent. */
 export interface KeyHeaders {
   readonly authorization: string | undefined
   readonly apiKey: string | undefined

@@ -2,26 +2,23 @@ import type { NextTerms } from "../accounts/Account.ts"
 import { isUpgrade, type PlanStep, type SoldPlan } from "../billing/Purchase.ts"
 import { type Period, type Plan, type PlanTerms, plans, type TermsTable } from "./Plan.ts"
 
-/** Changes of the plans themselves: higher limits apply at once, lower limits from an account's next period (R75). */
+/** Changes of the plans themselves: higher limits apply immediately, lower ones from an account's next period (R75). */
 
-/** The limits of every plan from a moment on. */
 export interface PlanVersion {
   /** Unix milliseconds. */
   readonly since: number
   readonly terms: TermsTable
 }
 
-/** The oldest first. Before the first version its limits apply too. */
+/** Oldest first. The first version also applies before its time. */
 export type PlanHistory = readonly [PlanVersion, ...ReadonlyArray<PlanVersion>]
 
-/** Limits that never change. */
 export const constantHistory = (terms: TermsTable): PlanHistory => [{ since: 0, terms }]
 
-/** The limits of every plan at a moment. */
 export const termsAt = (history: PlanHistory, moment: number): TermsTable =>
   (history.findLast(({ since }) => since <= moment) ?? history[0]).terms
 
-/** True where the limits of these plans are the latest. */
+/** True if these are the latest limits. */
 export const isInForce = (terms: TermsTable, history: PlanHistory): boolean => {
   const latest = history.at(-1)?.terms ?? history[0].terms
   return plans.every(
@@ -29,7 +26,7 @@ export const isInForce = (terms: TermsTable, history: PlanHistory): boolean => {
   )
 }
 
-/** The limits of an account with the plan's own. Without a quota, usage is counted and never limited. */
+/** An account's limits beside the plan's own. Without a quota, usage is counted but not limited. */
 interface Limits {
   readonly quota: number
   readonly concurrency: number
@@ -43,10 +40,10 @@ const highest = (a: Limits, b: Limits): Limits => ({
 })
 
 /**
- * The quota of a period that began with `first` (R39), and the limits of the plan that it ends with. Each upgrade adds the
- * difference of the quotas in the proportion of the time that was left, rounded down. A downgrade inside the period, which
- * only a change made at the provider's own portal can be, leaves the lower plan's quota. A higher limit of the plan itself
- * adds its difference in full, and a lower one changes nothing in the period. The caller keeps the quota at or above what is
+ * The quota of a period that began with plan `first` (R39), and the limits of the plan that it ends with. Each upgrade
+ * adds the difference of the quotas in proportion to the time left, rounded down. A downgrade within the period, which
+ * only the provider's portal can make, leaves the lower plan's quota. If the plan itself changes, a higher limit adds
+ * its difference in full and a lower one changes nothing in the period. The caller keeps the quota at or above what was
  * used (I1).
  */
 export const limitsOfPeriod = (
@@ -85,16 +82,16 @@ export const limitsOfPeriod = (
   return { plan, limits, quota }
 }
 
-/** The lower limits that lie ahead of a plan; undefined where it has none. */
+/** The lower limits that a plan will get; undefined if it has none. */
 export const loweredAt = (plan: Plan, limits: Limits, terms: TermsTable, at: number): NextTerms | undefined => {
   const { concurrency, quota = limits.quota } = terms[plan]
   return quota < limits.quota || concurrency < limits.concurrency ? { plan, quota, concurrency, at } : undefined
 }
 
-/** An account's limits, and which of them were agreed with it and so do not follow its plan. */
+/** An account's limits, and which of them were agreed with it and therefore do not follow its plan. */
 export interface HeldLimits {
   readonly plan: Plan
-  /** Undefined where usage is counted without a limit. */
+  /** Undefined: usage is counted but not limited. */
   readonly quota: number | undefined
   readonly concurrency: number
   readonly agreedQuota: boolean
@@ -103,8 +100,8 @@ export interface HeldLimits {
 }
 
 /**
- * The limits of an account after the plans have changed. `periodEnd` is the end of its running period; undefined on the
- * trial, which has no next one and so keeps what it has. A change of plan that lies ahead gets the new limits of its plan.
+ * The limits of an account after the plans changed. `periodEnd` is undefined on the trial, which keeps its limits
+ * because it has no next period. A scheduled plan change gets the new limits of its plan.
  */
 export const limitsAfter = (
   held: HeldLimits,

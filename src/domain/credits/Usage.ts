@@ -90,7 +90,6 @@ export const UsageParameters = Schema.Struct({
   )
 }).check(acrossFields(rangeRule))
 
-/** The start of the UTC hour, day or month that contains `at`. */
 const bucketStart = (at: number, granularity: Granularity): number =>
   DateTime.toEpochMillis(DateTime.startOf(DateTime.makeUnsafe(at), granularity))
 

@@ -13,7 +13,6 @@ export interface DocumentTexts {
   readonly published?: string | null
 }
 
-/** The weighted term frequencies of a document, and its weighted length. */
 export interface DocumentTerms {
   readonly frequencies: ReadonlyMap<string, number>
   readonly length: number

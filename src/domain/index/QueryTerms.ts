@@ -3,7 +3,6 @@ import { formsOf } from "./DocumentTerms.ts"
 import { isStopWord } from "./languages.ts"
 import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
-/** A word of a query, with the terms that match it. */
 export interface QuerySlot {
   readonly terms: ReadonlyArray<string>
   /** The word for spelling correction; undefined if it is not corrected. */
@@ -35,7 +34,6 @@ const maxWordsOfOperators = 8
 const compoundTimes = 0.5
 const joinedTimes = 0.15
 
-/** Parts of a query: `"…"`, `-"…"`, or a word. Quotation marks inside a word are literal. */
 const piecePattern = /(?<=^|\s)(-?)"(?!\s)([^"]*)(?<!\s)"(?=\s|$)|(\S+)/g
 const sitePattern = /^(-?)site:(\S+)$/i
 

@@ -1,11 +1,11 @@
 import { dayAfter, dayOf } from "../options/published.ts"
 import type { Span } from "../options/SearchOptions.ts"
 
-/** Terms for searches of a time: the year, the month and the day of a document, such as `#2026-01`. */
+/** Year, month and day as terms, such as `#2026-01`. */
 export const dateTerms = (published: string): ReadonlyArray<string> =>
   published === "" ? [] : [4, 7, 10].map((length) => `#${published.slice(0, length)}`)
 
-/** Later documents have a wrong date. Without this limit, a search without a last date would have 8,000 terms. */
+/** Later dates are mistakes. Without this limit, a search without a last date would have 8,000 terms. */
 const lastDay = "2199-12-31"
 
 const lastMs = 7_258_118_400_000
@@ -23,7 +23,7 @@ const lastOfMonth = (month: string): string => {
   return `${year}-${number}-${days}`
 }
 
-/** The terms of which every document of a span has one. Whole years and months are one term each. */
+/** Every document of the span has one of these terms. Whole years and months are one term each. */
 export const spanTerms = ({ fromMs, toMs }: Span): ReadonlyArray<string> => {
   const terms: Array<string> = []
   const last = toMs >= lastMs ? lastDay : dayOf(toMs)

@@ -74,7 +74,7 @@ const languages: ReadonlyMap<string, Language> = new Map([
 /** Shorter words have no endings, and words with digits are names. */
 const stemmed = /^\p{L}{3,}$/u
 
-/** Returns the folded stem of a lower-case word; the folded word if the language has no stemmer. */
+/** Returns the folded stem of a lower-case word, or the folded word if the language has no stemmer. */
 export const stemOf = (word: string, code: string): string => {
   const found = languages.get(code)
   return found !== undefined && stemmed.test(word) ? found.stem(word) : fold(word)

@@ -52,7 +52,7 @@ export interface TermPostings {
   readonly postings: Uint8Array
 }
 
-/** Collects terms of documents. Document numbers must increase. */
+/** Document numbers must increase. */
 export class PostingsWriter {
   readonly #lists = new Map<string, List>()
   documents = 0
@@ -85,7 +85,7 @@ export class PostingsWriter {
   }
 }
 
-/** Reads a list document by document. A truncated list is read up to its last complete entry. */
+/** A truncated list is read up to its last complete entry. */
 export class PostingsReader {
   readonly #bytes: Uint8Array
   #at = 0

@@ -12,14 +12,12 @@ export interface Collection {
   readonly length: number
 }
 
-/** A term that matches a slot, with its documents. */
 export interface ScoredTerm {
   readonly weight: number
   /** Lists in ascending document order, which do not overlap. */
   readonly lists: ReadonlyArray<Uint8Array>
 }
 
-/** One word of the query. */
 export interface ScoredSlot {
   readonly terms: ReadonlyArray<ScoredTerm>
   /** The weight of the slot; a document gains at most 2.2 times this. 0 for slots that only filter. */
@@ -47,7 +45,7 @@ interface Cursor {
   readonly weight: number
 }
 
-/** The best documents so far. It holds up to twice the limit before it drops the rest. */
+/** Holds up to twice the limit before it drops the rest. */
 class Best {
   #all: Array<Scored> = []
   readonly #limit: number

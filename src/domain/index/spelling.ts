@@ -10,7 +10,7 @@ export const mistakesAllowed = (word: string): number => {
   return word.length < 7 ? 1 : 2
 }
 
-/** The edit distance, with swaps of neighbors as one edit; `limit + 1` if it exceeds the limit. */
+/** Swaps of neighbors count as one edit. Returns `limit + 1` if the distance exceeds the limit. */
 export const mistakesBetween = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let older: Array<number> = []

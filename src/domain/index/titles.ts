@@ -3,7 +3,6 @@ import { stemOf } from "./languages.ts"
 import { wordsOf } from "./words.ts"
 
 export interface TitleQuery {
-  /** The weight of each query term. */
   readonly worths: ReadonlyMap<string, number>
   readonly total: number
   readonly sequence: ReadonlyArray<string>

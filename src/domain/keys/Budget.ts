@@ -1,7 +1,5 @@
 import { DateTime } from "effect"
 
-/** The credits that an API key can spend per period (R50). */
-
 export const maxBudgetCredits = 1_000_000_000
 
 export const budgetPeriods = ["day", "month", "life"] as const
@@ -29,7 +27,7 @@ export const budgetPeriodAt = (
   return { start: DateTime.toEpochMillis(start), end: DateTime.toEpochMillis(end) }
 }
 
-/** Spent credits of a budget, including credits held for running searches. */
+/** Includes credits held for running searches. */
 export interface Spending {
   readonly credits: number
   /** Unix milliseconds of the next period; undefined for a lifetime budget. */

@@ -6,11 +6,9 @@ import { Moment, wholeNumber } from "../requests/fields.ts"
 import { AnyTarget, allTargets } from "../search/Target.ts"
 import { type Budget, budgetPeriods, maxBudgetCredits } from "./Budget.ts"
 
-/** Limits on an API key, so that it can be given to others (R50). */
-
 export const maxNetworks = 32
 
-/** Undefined means unlimited. */
+/** Undefined: unlimited. */
 export interface KeyBounds {
   readonly expiresAt: number | undefined
   readonly budget: Budget | undefined
@@ -25,7 +23,7 @@ export const unbounded: KeyBounds = {
   networks: undefined
 }
 
-/** A change of bounds: null removes a bound, an absent field keeps it. */
+/** Null removes a bound, an absent field keeps it. */
 export type BoundsChange = { readonly [K in keyof KeyBounds]?: Exclude<KeyBounds[K], undefined> | null | undefined }
 
 export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds => {

@@ -23,6 +23,6 @@ export const hasShortHost = (address: string): boolean => {
 export const formatAddress = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** Parses an untrusted URL. Returns null if it is invalid or its host is too long. */
+/** Returns null if the URL is invalid or its host is too long. */
 export const parseAddress = (address: string, base?: string): URL | null =>
   hasShortHost(address) ? URL.parse(address, base) : null

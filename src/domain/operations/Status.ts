@@ -2,35 +2,32 @@ import { Schema } from "effect"
 import { phases } from "../providers/CoolDown.ts"
 import { refusalReasons } from "../providers/Refusal.ts"
 
-/*
- * The state of a deployment as one look finds it. The schemas are the JSON of `quarry status` and of the private
- * listener's `/status`. Times are ISO 8601. Null is what could not be found out.
- */
+/* The JSON of `quarry status` and of the private listener's `/status`. Times are ISO 8601. Null: unknown. */
 
 const Text = Schema.NullOr(Schema.String)
 
 export const DatabaseStatus = Schema.Struct({
   kind: Schema.Literals(["embedded", "postgres"]),
   reachable: Schema.Boolean,
-  /** The reason for which it cannot be reached. */
+  /** The reason if it is unreachable. */
   reason: Text,
   version: Text,
-  /** False for a standby and for a server that is set to read only. */
+  /** False for a standby or a read-only server. */
   takes_writes: Schema.NullOr(Schema.Boolean),
-  /** False with `fsync` or `synchronous_commit` off: a crash of the server can lose charges then. */
+  /** False if `fsync` or `synchronous_commit` is off: a crash of the server can then lose charges. */
   durable: Schema.NullOr(Schema.Boolean),
   size_bytes: Schema.NullOr(Schema.Int),
   connections: Schema.NullOr(Schema.Struct({ used: Schema.Int, max: Schema.Int })),
-  /** The clock of the process that looks, less the database's. */
+  /** The clock of the process that reads the status, minus the database's. */
   skew_ms: Schema.NullOr(Schema.Int)
 })
 export type DatabaseStatus = typeof DatabaseStatus.Type
 
 export const MigrationStatus = Schema.Struct({
   applied: Schema.Array(Schema.String),
-  /** Migrations of this version that the database does not have. */
+  /** Migrations that this version has and the database lacks. */
   pending: Schema.Array(Schema.String),
-  /** Migrations that a newer version made. */
+  /** Migrations of a newer version. */
   unknown: Schema.Array(Schema.String)
 })
 export type MigrationStatus = typeof MigrationStatus.Type
@@ -39,7 +36,7 @@ export const HoldsStatus = Schema.Struct({ open: Schema.Int, overdue: Schema.Int
 export type HoldsStatus = typeof HoldsStatus.Type
 
 export const RedisStatus = Schema.Struct({
-  /** `off` where no Redis is configured. */
+  /** `off`: no Redis is configured. */
   state: Schema.Literals(["off", "answers", "away"]),
   reason: Text
 })
@@ -48,40 +45,40 @@ export type RedisStatus = typeof RedisStatus.Type
 export const ReplicaStatus = Schema.Struct({
   id: Schema.String,
   host: Schema.String,
-  /** Host and port at which it takes requests; null before it listens. */
+  /** Host and port of the public listener; null before it listens. */
   address: Text,
   version: Schema.String,
-  /** The commit that runs, as `QUARRY_COMMIT` names it. */
+  /** From `QUARRY_COMMIT`. */
   commit: Text,
   started_at: Text,
   silent_seconds: Schema.Int,
-  /** True where heartbeats are missing: the process crashed, hangs, or cannot reach the database. */
+  /** Heartbeats are missing: the process crashed, hangs, or cannot reach the database. */
   silent: Schema.Boolean,
-  /** The replica that started in the place of a silent one. */
+  /** The replica that replaced a silent one. */
   successor: Text,
   skew_ms: Schema.Int,
   redis: Schema.NullOr(Schema.Literals(["off", "answers", "away"])),
   pool: Schema.NullOr(Schema.Struct({ max: Schema.Int, used: Schema.Int, waiting: Schema.Int })),
-  /** A digest of the plans that it was started with; null where its version does not report it. */
+  /** Digest of its plans; null if its version does not report it. */
   plans: Text
 })
 export type ReplicaStatus = typeof ReplicaStatus.Type
 
-/** A provider over all replicas that report. */
+/** One provider, over all replicas that report. */
 export const ProviderStatus = Schema.Struct({
   provider: Schema.String,
   engine: Text,
-  /** Replicas by the phase of their cool-down for it. */
+  /** Number of replicas by circuit breaker state. */
   replicas: Schema.Record(Schema.Literals(phases), Schema.Int),
   last_success_at: Text,
   last_refusal: Schema.NullOr(Schema.Struct({ at: Text, reason: Schema.Literals(refusalReasons) })),
-  /** The largest of the replicas' 95th percentiles. */
+  /** Maximum over the replicas. */
   p95_ms: Schema.NullOr(Schema.Int)
 })
 export type ProviderStatus = typeof ProviderStatus.Type
 
 export const Status = Schema.Struct({
-  /** The version of the process that looks. */
+  /** Of the process that reads the status. */
   version: Schema.String,
   database: DatabaseStatus,
   migrations: Schema.NullOr(MigrationStatus),
@@ -92,13 +89,13 @@ export const Status = Schema.Struct({
 })
 export type Status = typeof Status.Type
 
-/** Four heartbeats of a replica that did not arrive. `replicas_gone` has the same figure. */
+/** Four missing heartbeats. `replicas_gone` has the same limit. */
 export const silentAfterMs = 20_000
 
-/** Above this skew a clock is wrong: cycles and leases go by the database's. */
+/** Cycles and leases use the database's clock, so a replica beyond this skew is reported. */
 export const maxSkewMs = 5_000
 
-/** The share of the server's connections above which the next replica may find none. */
+/** Above this share of the server's connections, the next replica may get none. */
 const maxConnectionShare = 0.9
 
 const databaseProblems = ({ connections, durable, reachable, reason, skew_ms, takes_writes }: DatabaseStatus) => {
@@ -116,7 +113,7 @@ const databaseProblems = ({ connections, durable, reachable, reason, skew_ms, ta
   return problems
 }
 
-/** The problem of a database whose migrations are not those of 0.1.0 and later: it has one that no release had. */
+/** For a database with a migration that no release had. */
 export const unreleasedSchema = (migration: string): string =>
   `The database was made by a development version before 0.1.0 (it has migration ${migration}), which cannot be ` +
   "upgraded: use an empty one by another DATABASE_URL or DATA_DIR."
@@ -137,7 +134,7 @@ const migrationProblems = (migrations: MigrationStatus | null) => {
   return problems
 }
 
-/** The life of a replica, in Unix milliseconds on the store's clock. */
+/** Unix milliseconds on the store's clock. */
 export interface Lifetime {
   readonly id: string
   readonly startedAt: number
@@ -146,9 +143,8 @@ export interface Lifetime {
 }
 
 /**
- * The successor of each silent replica that has one: a replica that started after the last heartbeat of the silent one. A
- * replica takes one place only, so that of two that crashed and one that started since, one is missing. A successor may
- * have crashed too, and have a successor of its own.
+ * The successor of each silent replica: one that started after its last heartbeat. Each replica succeeds only one, so
+ * if two crashed and one started since, one is still missing. A successor may have crashed and have a successor too.
  */
 export const successorsOf = (replicas: ReadonlyArray<Lifetime>): ReadonlyMap<string, string> => {
   const successors = new Map<string, string>()
@@ -183,7 +179,7 @@ const replicaProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   return problems
 }
 
-/** Replicas whose files differ sell the same plan on different terms. */
+/** Replicas with different files would sell the same plan on different terms. */
 const planProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   const byPlans = new Map<string, Array<string>>()
   for (const { address, host, id, plans, silent } of replicas ?? []) {
@@ -203,7 +199,7 @@ const providerProblems = (providers: ReadonlyArray<ProviderStatus>) =>
       return `Provider ${name} is left out by every replica: ${last_refusal?.reason ?? "no reason given"}.`
     })
 
-/** A line for each thing that the operator should look into; empty where all is well. */
+/** One line per problem, for the operator. */
 export const problemsOf = (status: Status): ReadonlyArray<string> => [
   ...databaseProblems(status.database),
   ...migrationProblems(status.migrations),

@@ -11,27 +11,23 @@ import {
   type SearchOptions
 } from "./SearchOptions.ts"
 
-/** The ways of an upstream to limit a search to domains. */
 export type DomainSupport =
-  /** Parameters of its own. */
+  /** Has its own parameters. */
   | { readonly kind: "native"; readonly max: number }
-  /** `site:` operators in the query, joined by `or` if it supports several, and `-site:` if it can exclude. */
+  /** Uses `site:` in the query, joined by `or` if it supports several, and `-site:` if it can exclude. */
   | { readonly kind: "operators"; readonly or?: string; readonly canExclude?: boolean }
 
-/**
- * The options that an upstream can serve. `exclude_domains` is not listed: every provider supports it, because Quarry
- * removes the results of these domains anyway.
- */
+/** `exclude_domains` is not listed: every provider supports it, because Quarry removes these results anyway. */
 export interface OptionSupport {
-  /** The periods that it has a parameter for. Upstreams with `dates` support all of them without it. */
+  /** Periods with their own parameter. Upstreams with `dates` support all periods without it. */
   readonly freshness?: ReadonlyArray<Freshness>
-  /** It filters by any first and last date. */
+  /** Accepts any first and last date. */
   readonly dates?: boolean
   readonly domains?: DomainSupport
   readonly news?: boolean
 }
 
-/** The options of a call, for the adapter. Domains are empty if they are operators of the query. */
+/** For the adapter. Domains are empty if they are operators of the query. */
 export interface CallOptions {
   readonly freshness: Freshness | undefined
   /** Dates, `YYYY-MM-DD`. For `freshness`, `after` is its first day. */
@@ -60,7 +56,7 @@ const including = (sites: ReadonlyArray<string>, or: string | undefined): string
 
 const joined = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join(" ")
 
-/** The query with `site:` operators. Exclusions are left out if they would make it too long. */
+/** Adds `site:` operators. Omits exclusions that would make the query too long. */
 export const queryWithSites = (capable: Capable, { options, query }: SearchRequest): string => {
   const domains = capable.options?.domains
   if (options === undefined || domains?.kind !== "operators") return query
@@ -70,7 +66,6 @@ export const queryWithSites = (capable: Capable, { options, query }: SearchReque
   return fits(capable, whole) ? whole : included
 }
 
-/** The part of a request that decides which options an upstream can serve. */
 type Asked = Pick<SearchRequest, "query" | "options">
 
 const servesIncluded = (capable: Capable, request: Asked): boolean => {
@@ -99,13 +94,11 @@ const serves = (capable: Capable, request: Asked, option: OptionName): boolean =
   }
 }
 
-/** The first option of the search that the upstream does not support. */
 export const unsupportedOption = (capable: Capable, request: SearchRequest): OptionName | undefined =>
   request.options === undefined
     ? undefined
     : namesOf(request.options).find((option) => !serves(capable, request, option))
 
-/** The options of a search as its adapter reads them. */
 export const callOptionsOf = ({ options }: Capable, asked: SearchOptions, nowMs: number): CallOptions => {
   const { after, before } = datesOf(asked, nowMs)
   const native = options?.domains?.kind === "native" ? options.domains.max : 0
@@ -120,11 +113,11 @@ export const callOptionsOf = ({ options }: Capable, asked: SearchOptions, nowMs:
   }
 }
 
-/** The names of the options that an upstream supports, for operators. */
+/** For operators. */
 export const supportedOptions = (options: OptionSupport | undefined): ReadonlyArray<OptionName> => {
   const probe: Asked = { query: "", options: { freshness: "week", includeDomains: ["example.org"] } }
   return optionNames.filter((name) => serves({ options: options ?? {} }, probe, name))
 }
 
-/** The most entries of a list that the API accepts, for upstreams without a lower limit. */
+/** For upstreams without a lower limit than the API's own. */
 export const anyDomains: DomainSupport = { kind: "native", max: maxDomains }

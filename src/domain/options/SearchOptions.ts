@@ -12,7 +12,7 @@ export type Freshness = (typeof freshnessPeriods)[number]
 
 const freshnessDays: { readonly [F in Freshness]: number } = { day: 1, week: 7, month: 31, year: 366 }
 
-/** News of the built-in index is what was published in the last 31 days. */
+/** The built-in index has no topics: documents of the last 31 days count as news. */
 const newsDays = 31
 
 export const topics = ["web", "news"] as const
@@ -29,7 +29,7 @@ export interface SearchOptions extends SiteLists {
   readonly topic?: "news" | undefined
 }
 
-/** The parameters by their names in the API, in the order in which errors name them. */
+/** In the order in which errors name them. */
 export const optionNames = ["freshness", "after", "before", "include_domains", "exclude_domains", "topic"] as const
 export type OptionName = (typeof optionNames)[number]
 
@@ -39,7 +39,7 @@ const isDate = (text: string): boolean => /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(te
 
 const siteMessage = "must be a domain as in example.org, with an optional path as in docs.example.org/guide"
 
-/** A date in UTC. Annotations of a checked schema would be those of its check, so that they come before. */
+/** Annotates before the check, because annotations of a checked schema replace those of its check. */
 export const dateText = (annotations: { readonly description: string }) =>
   Text.annotate({ message: dateMessage, pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", ...annotations }).check(
     Schema.makeFilter((text: string) => isDate(text) || dateMessage)
@@ -56,7 +56,7 @@ const sitesOf = ({ description }: { readonly description: string }) =>
 
 const splitList = (text: string): ReadonlyArray<string> => text.split(",")
 
-/** A list in a query string: entries separated by commas. */
+/** Entries separated by commas. */
 const SitesText = Text.pipe(
   Schema.decodeTo(
     Schema.Array(Schema.String)
@@ -80,7 +80,6 @@ const texts = {
   topic: "Whether to search the web or the news."
 }
 
-/** The parameters as fields of a JSON body. */
 export const optionFields = (place: Place) => ({
   freshness: Schema.optionalKey(
     Schema.Literals(freshnessPeriods).annotate({
@@ -102,7 +101,6 @@ export const optionFields = (place: Place) => ({
 
 const commaSeparated = "Separate several by commas."
 
-/** The parameters of a query string. */
 export const optionParameters = {
   ...optionFields("search"),
   include_domains: Schema.optionalKey(
@@ -113,7 +111,7 @@ export const optionParameters = {
   )
 }
 
-/** The sites of a list that may be undecoded: text of a query string, or any JSON. */
+/** The list may be undecoded: query string text, or any JSON. */
 const sitesIn = (value: unknown): ReadonlyArray<string> => {
   const entries: ReadonlyArray<unknown> =
     typeof value === "string" ? splitList(value) : Array.isArray(value) ? value : []
@@ -141,13 +139,12 @@ const listsApart: FieldsRule = ({ exclude_domains, include_domains }) => {
 
 const rules = [freshnessAlone, datesInOrder, listsApart]
 
-/** Struct checks for a request with these parameters. */
 export const optionRules = [acrossFields(freshnessAlone), acrossFields(datesInOrder), acrossFields(listsApart)] as const
 
-/** The rules for fields that come from two places: a batch's body and one of its rows. */
+/** For fields from two places: a batch's body and one of its rows. */
 export const optionIssues = (fields: RawFields): ReadonlyArray<Issue> => rules.flatMap((rule) => rule(fields) ?? [])
 
-/** The options by their names in the API. Those that are undefined are absent. */
+/** Undefined options are absent. */
 export interface OptionFields {
   readonly freshness?: Freshness | undefined
   readonly after?: string | undefined
@@ -157,13 +154,12 @@ export interface OptionFields {
   readonly topic?: Topic | undefined
 }
 
-/** Sorted and without repetitions, so that equal searches have equal cache keys. Undefined if there is no entry. */
+/** Sorted and without duplicates, so that equal searches have equal cache keys. Undefined if empty. */
 const canonical = (sites: ReadonlyArray<string> = []): ReadonlyArray<string> | undefined => {
   const parsed = [...new Set(sites.flatMap((site) => parseSite(site) ?? []))].sort()
   return parsed.length === 0 ? undefined : parsed
 }
 
-/** The options of a log entry. */
 export const LoggedOptions = Schema.Struct({
   freshness: Schema.optionalKey(Schema.Literals(freshnessPeriods)),
   after: Schema.optionalKey(Schema.String),
@@ -173,7 +169,7 @@ export const LoggedOptions = Schema.Struct({
   topic: Schema.optionalKey(Schema.Literals(topics))
 }).annotate({ identifier: "LoggedOptions", description: "The search options that were used" })
 
-/** The options of a valid request; undefined if it has none, so that such requests stay as they were. */
+/** Undefined without any option, so that cache and idempotency keys of other requests do not change. */
 export const toOptions = (fields: OptionFields): SearchOptions | undefined => {
   const includeDomains = canonical(fields.include_domains)
   const excludeDomains = canonical(fields.exclude_domains)
@@ -188,7 +184,7 @@ export const toOptions = (fields: OptionFields): SearchOptions | undefined => {
   return Object.keys(options).length === 0 ? undefined : options
 }
 
-/** The options by their names in the API, for logs and clients. */
+/** For logs and clients. */
 export const toFields = (options: SearchOptions): typeof LoggedOptions.Type => ({
   ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
   ...(options.after === undefined ? {} : { after: options.after }),
@@ -198,7 +194,6 @@ export const toFields = (options: SearchOptions): typeof LoggedOptions.Type => (
   ...(options.topic === undefined ? {} : { topic: options.topic })
 })
 
-/** The names of the options that a search uses. */
 export const namesOf = (options: SearchOptions): ReadonlyArray<OptionName> => {
   const fields = toFields(options)
   return optionNames.filter((name) => fields[name] !== undefined)
@@ -206,7 +201,7 @@ export const namesOf = (options: SearchOptions): ReadonlyArray<OptionName> => {
 
 const dayMs = 86_400_000
 
-/** The dates that a search is limited to, for providers without a parameter for `freshness`. */
+/** For providers without a parameter for `freshness`. */
 export const datesOf = (
   { after, before, freshness }: SearchOptions,
   nowMs: number
@@ -217,14 +212,14 @@ export const datesOf = (
 
 const millisOf = (published: string): number | undefined => parseMoment(published)
 
-/** False for a result whose date is outside `after` and `before`. One without a date passes: the engine filtered it. */
+/** A result without a date passes, because the engine filtered it. */
 export const isInDates = ({ after, before }: SearchOptions, published: string | undefined): boolean => {
   if (published === undefined) return true
   const day = published.slice(0, 10)
   return (after === undefined || day >= after) && (before === undefined || day <= before)
 }
 
-/** The span of time of a search of the built-in index; undefined if it does not depend on dates. Ends are inclusive. */
+/** For searches of the built-in index. Both ends are inclusive. */
 export interface Span {
   readonly fromMs: number
   readonly toMs: number
@@ -242,7 +237,7 @@ export const spanOf = (options: SearchOptions, nowMs: number): Span | undefined 
   return froms.length === 0 && before === undefined ? undefined : { fromMs: Math.max(0, ...froms), toMs }
 }
 
-/** True if the moment, or for a date some moment of the day, is in the span. */
+/** A date is in the span if any moment of the day is. */
 export const isInSpan = ({ fromMs, toMs }: Span, published: string): boolean => {
   const start = millisOf(published)
   if (start === undefined) return false
@@ -250,7 +245,7 @@ export const isInSpan = ({ fromMs, toMs }: Span, published: string): boolean => 
   return start <= toMs && end >= fromMs
 }
 
-/** The check of a search's results: their sites, and their dates if the engine gave any. */
+/** Checks sites, and dates if the engine gave any. */
 export const makeAdmits = (
   options: SearchOptions | undefined
 ): ((url: URL, row: { readonly published?: string | undefined }) => boolean) | undefined => {

@@ -1,6 +1,6 @@
 import { parseAddress } from "../net/address.ts"
 
-/** The sites that results must belong to, or must not. Entries are in the form that `parseSite` returns. */
+/** Entries are in the form that `parseSite` returns. */
 export interface SiteLists {
   readonly includeDomains?: ReadonlyArray<string> | undefined
   readonly excludeDomains?: ReadonlyArray<string> | undefined
@@ -24,7 +24,7 @@ const normalizePath = (pathname: string): string => {
   try {
     path = decodeURI(pathname)
   } catch {
-    // Not UTF-8: compared as it is written.
+    // Not UTF-8: compared as written.
   }
   return path
     .toLowerCase()
@@ -52,7 +52,7 @@ export const parseSite = (text: string): string | undefined => {
 const isWithin = (part: string, whole: string, separator: string, end: "start" | "end"): boolean =>
   part === whole || (end === "start" ? part.startsWith(whole + separator) : part.endsWith(separator + whole))
 
-/** Returns a check if an address belongs to one of the sites or their subdomains, and below the path if it has one. */
+/** True for addresses on one of the sites or their subdomains, and below the path if there is one. */
 const matcher = (sites: ReadonlyArray<string>): ((url: URL) => boolean) => {
   const parts = sites.map((site) => {
     const slash = site.indexOf("/")
@@ -70,8 +70,7 @@ const matcher = (sites: ReadonlyArray<string>): ((url: URL) => boolean) => {
 }
 
 /**
- * Returns the check that every result must pass, whatever the engine did. Undefined without domains, so that other
- * searches do not pay for it.
+ * Checks every result, regardless of the engine. Undefined without domains, so that other searches do not pay for it.
  */
 export const makeSiteFilter = ({
   excludeDomains = [],

@@ -34,7 +34,7 @@ export class FairQueue<A> {
     return this.#items
   }
 
-  /** Adds an item. Returns dropped items: the newest of the account with the most bytes waiting, if over the limits. */
+  /** Returns dropped items: the newest of the account with the most bytes waiting, if the queue exceeds its limits. */
   offer(accountId: string, item: A, bytes: number): ReadonlyArray<A> {
     const account = this.#accounts.get(accountId) ?? { start: this.#virtualNow, running: 0, waiting: [] }
     this.#accounts.set(accountId, account)
@@ -62,7 +62,7 @@ export class FairQueue<A> {
     return [last.item]
   }
 
-  /** Removes and returns the next item. Call `finish` when it is done. */
+  /** Call `finish` when the item is done. */
   take(): { readonly accountId: string; readonly item: A } | undefined {
     let next: { readonly accountId: string; readonly account: Account<A> } | undefined
     for (const [accountId, account] of this.#accounts) {

@@ -16,7 +16,7 @@ export interface PageLink {
   readonly text: string
 }
 
-/** The text of a page without hidden text and invisible control characters (R60). Unknown metadata is null. */
+/** Without hidden text and invisible control characters (R60). Unknown metadata is null. */
 export interface ParsedPage {
   readonly title: string | null
   readonly description: string | null

@@ -4,7 +4,7 @@ import { codePointLength, cutCodePoints } from "../text.ts"
 import type { ParsedPage } from "./Page.ts"
 import { type PageRequest, pageFormats } from "./PageRequest.ts"
 
-/** A page as read, shared by all requests for it. */
+/** Shared by all requests for the page. */
 export interface PageCopy {
   readonly finalUrl: string
   readonly fetchedAt: number

@@ -15,7 +15,7 @@ export const maxPageCharacters = 200_000
 export const defaultPageCharacters = 50_000
 export const maxAgeSeconds = 86_400
 
-/** A page request with defaults applied. `max_age` has no default here, because the operator sets it. */
+/** Has defaults applied, except `max_age`, whose default the operator sets. */
 export interface PageRequest {
   /** Absolute, `http:` or `https:`, without credentials and fragment. */
   readonly url: string

@@ -1,7 +1,7 @@
 import { Result, Schema } from "effect"
 import type { InvalidRequest } from "../errors.ts"
 import { decoder } from "../requests/fields.ts"
-import { type BatchBody, BulkResult } from "../search/BulkResult.ts"
+import { BulkResult } from "../search/BulkResult.ts"
 import { searchFields } from "../search/SearchRequest.ts"
 import { pageFields } from "./PageBody.ts"
 import { jsonPageFields, PageAddress, type PageRequest, toPageRequest } from "./PageRequest.ts"
@@ -73,8 +73,6 @@ const UnreadRow = Schema.Struct({
 
 export const PageRowBody = Schema.Union([ReadRow, UnreadRow])
 export type PageRowBody = typeof PageRowBody.Type
-
-export type PagesBody = BatchBody<PageRowBody>
 
 const { results: _, ...counts } = BulkResult.fields
 

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Reasons why a page cannot be read (R59), with the message shown to people. */
+/** Shown to people (R59). */
 export const unreadableMessages = {
   address_not_allowed:
     "The address, or a redirect from it, uses a private or reserved network or a port other than 80 and 443. " +

@@ -3,7 +3,6 @@ import { type Admits, identityOf, type UpstreamRow } from "../search/Organic.ts"
 /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): it keeps one first rank from deciding. */
 const rankOffset = 60
 
-/** A result of several lists. */
 export interface FusedRow {
   readonly row: UpstreamRow
   /** The positions of the lists that have it. */
@@ -60,7 +59,6 @@ export const fuseLists = (
     }))
 }
 
-/** For each list, the number of results that only it has. */
 export const onlyIn = (rows: ReadonlyArray<FusedRow>, listCount: number): ReadonlyArray<number> => {
   const counts = Array.from({ length: listCount }, () => 0)
   for (const { lists } of rows) {

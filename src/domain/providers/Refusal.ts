@@ -26,7 +26,7 @@ export const refusalReasons = [
 ] as const
 export type RefusalReason = (typeof refusalReasons)[number]
 
-/** A failed attempt at a provider. The message is for logs and contains no secrets. */
+/** The message is for logs and contains no secrets. */
 export class Refusal extends Data.TaggedError("Refusal")<{
   readonly reason: RefusalReason
   readonly message: string

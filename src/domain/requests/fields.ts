@@ -3,8 +3,6 @@ import { InvalidRequest, type Issue } from "../errors.ts"
 import { mistakesBetween } from "../index/spelling.ts"
 import { isCarriable, normalizeWhitespace } from "../text.ts"
 
-/** Decodes each field of a request by its schema and reports every failure (R6). */
-
 /** Fields before decoding: text from a query string (a list if repeated), any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
 
@@ -13,9 +11,6 @@ export const reportAll = { errors: "all" } as const
 
 /** Marks a value that could not be decoded. It is a lone surrogate, which no query string decodes to. */
 export const undecodable = "\udc00"
-
-/** A parameter that is not percent-encoded UTF-8. It is a list, which the schema of a single value rejects. */
-export const undecodableValue: ReadonlyArray<string> = [undecodable]
 
 const notOneValue = (value: ReadonlyArray<unknown>): string =>
   value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be sent only once"
@@ -213,7 +208,7 @@ const notMoment = "must be a date or a time with its zone in ISO 8601, such as 2
 /** The first millisecond of the year 10000, which has no four-digit ISO 8601 form. */
 const endOfTimeMs = 253_402_300_800_000
 
-/** Parses an ISO 8601 date or time to Unix milliseconds. A date means midnight UTC. */
+/** Returns Unix milliseconds. A date means midnight UTC. */
 export const parseMoment = (input: string): number | undefined => {
   const [text, year, month, day] = dateTime.exec(input) ?? []
   if (text === undefined) return undefined

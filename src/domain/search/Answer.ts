@@ -1,6 +1,5 @@
 import type { Ranking } from "./Ranking.ts"
 
-/** The answer to a search, from a provider or from the result cache. */
 export interface Answer {
   readonly provider: string
   readonly ranking: Ranking

@@ -1,6 +1,5 @@
 import { parseGeo } from "./Geo.ts"
 
-/** A language tag of another service, as the search fields `locale` and `geo`. */
 export interface LanguagePlace {
   readonly locale?: string
   readonly geo?: string

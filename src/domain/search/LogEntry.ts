@@ -4,25 +4,21 @@ import type { UnreadableReason } from "../pages/UnreadableReason.ts"
 import { refusalReasons } from "../providers/Refusal.ts"
 import type { AnyTarget, Safe } from "./Target.ts"
 
-/**
- * The outcomes of searches and pages in the log; `page_unreadable` is a page's alone, and costs nothing. Those with other
- * errors are not logged (I5).
- */
+/** Searches with other errors are not logged (I5). `page_unreadable` applies to pages and costs nothing. */
 export const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"] as const
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
 
 /**
- * The reason for which a provider gave a search no results: a refusal, `cool_down` for one that was not called, or
- * `cut_off` for an attempt that the end of its batch stopped. `merged` is no failure: the provider is one of a fused
- * target, and its results are part of the search's.
+ * Why a provider's results were not used: a refusal, `cool_down` if it was not called, or `cut_off` if the batch ended
+ * first. `merged` is not a failure: the provider's results are part of the answer.
  */
 export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off", "merged"])
 export type LoggedReason = typeof LoggedReason.Type
 
 /**
- * A provider that gave a search no results, or one of several whose results were merged. `ms` is the time of the
- * attempt, 0 for a provider that was not called; `only` counts the results that no other provider had.
+ * `ms` is the duration of the attempt, 0 if the provider was not called. `only` counts results that no other provider
+ * had.
  */
 export const LoggedRefusal = Schema.Struct({
   provider: Schema.String,
@@ -32,7 +28,7 @@ export const LoggedRefusal = Schema.Struct({
 })
 export type LoggedRefusal = typeof LoggedRefusal.Type
 
-/** The request of an entry. A page has an address for its query, and no field of a search. */
+/** A page has its address as the query, and no other field of a search. */
 export interface LoggedRequest {
   readonly target: AnyTarget
   readonly query: string
@@ -45,38 +41,36 @@ export interface LoggedRequest {
   readonly options?: SearchOptions | undefined
 }
 
-/** The end of a page. */
 export interface LoggedPage {
-  /** The host of the address, or of its last redirect if the page was read. */
+  /** The host after redirects, if the page was read. */
   readonly host: string
-  /** Undefined for a page that was read. */
+  /** Undefined if the page was read. */
   readonly reason: UnreadableReason | undefined
-  /** The size of the document; 0 if it was not read. */
+  /** Size of the document; 0 if it was not read. */
   readonly bytes: number
 }
 
-/** One entry of the query log. */
 export interface LogEntry {
-  /** `qry_` and 32 hex characters. */
+  /** Prefix `qry_` and 32 hex digits. */
   readonly id: string
   readonly accountId: string | undefined
   readonly keyId: string | undefined
   readonly batchId: string | undefined
   readonly request: LoggedRequest
   readonly outcome: Outcome
-  /** Credits charged: 1, or 0 in the demo (R24) and for a page that could not be read. */
+  /** 1, or 0 in the demo (R24) and for a page that could not be read. */
   readonly credits: number
-  /** True where the answer came from the result cache (R15). */
+  /** From the result cache (R15). */
   readonly cached: boolean
-  /** Name of the provider; undefined where none answered. */
+  /** Undefined if none answered. */
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
-  /** The id of the request (R2); undefined outside requests. */
+  /** Undefined outside requests (R2). */
   readonly requestId: string | undefined
-  /** The position in the batch, from 0. */
+  /** 0-based. */
   readonly rowIndex: number | undefined
-  /** In the order of the attempts. Empty where the first provider answered, or the cache did. */
+  /** In the order of the attempts. Empty if the cache or the first provider answered. */
   readonly refusals: ReadonlyArray<LoggedRefusal>
   /** Undefined for a search. */
   readonly page?: LoggedPage | undefined

@@ -10,7 +10,7 @@ export const maxUrlUnits = 2_048
 export const maxTitleCodePoints = 300
 export const maxSnippetCodePoints = 1_000
 
-/** A row as returned by an upstream. Its adapter has checked that all fields are strings. */
+/** The adapter has checked that all fields are strings. */
 export interface UpstreamRow {
   readonly url: string
   readonly title: string

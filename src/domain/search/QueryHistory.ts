@@ -81,7 +81,7 @@ const cursorMessage = "must be a next_cursor of this route"
 
 const maxCursorCharacters = 64
 
-/** A position encoded as opaque text for clients. */
+/** Opaque to clients. */
 export const Cursor = Schema.String.annotate({
   message: cursorMessage,
   minLength: 1,

@@ -169,7 +169,6 @@ const highPage: FieldsRule = ({ page, target }) =>
     ? { field: "page", message: wholeNumberMessage(maxPage) }
     : undefined
 
-/** Struct checks for the fields of one search. */
 export const searchRules = [acrossFields(highPage), ...optionRules] as const
 
 export const SearchParameters = Schema.Struct({

@@ -3,7 +3,6 @@ import { OrganicResult } from "./OrganicResult.ts"
 import type { Ranking } from "./Ranking.ts"
 import { Target } from "./Target.ts"
 
-/** Fields of a search response, and of a successful row. */
 export const searchResultFields = {
   id: Schema.String.annotate({ description: "qry_ and 32 hex characters: the query's id in the log" }),
   target: Target,

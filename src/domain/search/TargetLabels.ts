@@ -9,13 +9,13 @@ export interface TargetLabel {
 
 export type TargetLabels = { readonly [T in Target]?: TargetLabel }
 
-/** A target in a message: its identifier, and the operator's name for it. */
+/** The identifier and the operator's name, for messages. */
 export const labelOf = (target: Target, labels: TargetLabels | undefined): string => {
   const name = labels?.[target]?.name
   return name === undefined ? target : `${target} (${name})`
 }
 
-/** Lists the targets that the operator named, one sentence each. Empty if there are none. */
+/** One sentence per named target. Empty if there are none. */
 export const describeTargets = (labels: TargetLabels): string =>
   targets
     .flatMap((target) => {

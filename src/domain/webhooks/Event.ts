@@ -108,8 +108,6 @@ const waitsMs = [
   24 * hour
 ] as const
 
-export const maxAttempts = waitsMs.length + 1
-
 export const maxRetryAfterMs = 24 * hour
 
 /** Endpoints that fail for longer are disabled. */

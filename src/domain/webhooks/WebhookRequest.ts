@@ -4,8 +4,6 @@ import { addressFault, maxEndpointAddressCharacters } from "../net/publicAddress
 import { asDigits, decoder, limitedText, Text, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
 import { EventType } from "./Event.ts"
 
-/** Bodies and parameters of the webhook routes (R53). */
-
 const message = "the body must be a JSON object"
 
 /** Checks only the form. The addresses that the name resolves to are checked when it is used. */
@@ -26,7 +24,7 @@ export const NewWebhook = Schema.Struct({
   events: Schema.optionalKey(endpointTypes)
 }).annotate({ identifier: "NewWebhook", message })
 
-/** The body of `PATCH /v1/webhooks/{id}`. Absent fields keep their value. */
+/** Absent fields keep their value. */
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(Address),
   events: Schema.optionalKey(endpointTypes),
@@ -44,7 +42,7 @@ const maxLowBalance = 1_000_000_000
 
 const percentMessage = "must be a list of whole numbers from 1 to 99, each once"
 
-/** The body of `PATCH /v1/webhooks/settings`. Absent fields keep their value. */
+/** Absent fields keep their value. */
 export const EventSettingsChange = Schema.Struct({
   low_percents: Schema.optionalKey(
     Schema.Array(

@@ -1,6 +1,5 @@
 import type { AnyEventType, Event } from "./Event.ts"
 
-/** The email text of an event. */
 export interface EventText {
   readonly subject: string
   readonly paragraphs: ReadonlyArray<string>

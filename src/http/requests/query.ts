@@ -20,7 +20,7 @@ const decode = (written: string): string => {
   }
 }
 
-/** Returns one value as a string and several as a list. An undecodable value stays a list, like `undecodableValue`. */
+/** Returns one value as a string and several as a list. An undecodable value stays a list, which its schema rejects. */
 const toParameter = (values: Array<string>): string | Array<string> => {
   const [first = "", second] = values
   return second === undefined && first !== undecodable ? first : values

@@ -13,7 +13,6 @@ export interface AttemptLimit {
 /** As long as the longest window, so older rows no longer count. */
 const rowLifetime = Duration.hours(24)
 
-/** Maximum rows deleted per attempt. */
 const maxDeletedRows = 1000
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int, seconds: Schema.Int }))
@@ -28,8 +27,8 @@ const deleteOldRows = (sql: SqlClient.SqlClient) => sql`
   )`
 
 /**
- * Counts attempts by key, such as an email address. The counts are in the database, so replicas share them and its
- * clock, and restarts keep them. The table only has digests of the keys.
+ * Counts attempts by key, such as an email address, in the database: replicas share the counts, and restarts keep them.
+ * The table has only digests of the keys.
  */
 export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
@@ -51,7 +50,6 @@ export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redact
     return row !== undefined && row.count > limit.max ? Math.max(1, row.seconds) : undefined
   })
 
-  /** Removes one counted attempt. */
   const uncount = (limit: AttemptLimit, key: string) =>
     sql`update auth_attempts set count = greatest(count - 1, 0) where digest = ${digest(limit, key)}`
 

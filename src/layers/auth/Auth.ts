@@ -8,7 +8,7 @@ import * as ConnectedAppsBetterAuth from "./oauth/ConnectedAppsBetterAuth.ts"
 import * as SessionsBetterAuth from "./SessionsBetterAuth.ts"
 import * as SignInBetterAuth from "./SignInBetterAuth.ts"
 
-/** All services of sign-in, sharing one instance of the library. */
+/** All layers share one instance of the library. */
 export const layer = (options: SignInOptions) =>
   Layer.mergeAll(
     SessionsBetterAuth.layer(options),

@@ -6,7 +6,6 @@ import { Library } from "./betterAuth/Library.ts"
 import { isOffered } from "./betterAuth/LibraryRoutes.ts"
 import { providersOf, type SignInOptions } from "./betterAuth/Options.ts"
 
-/** The library's own routes that this deployment offers. */
 export const layer = (options: SignInOptions): Layer.Layer<AuthRoutes, never, Library> =>
   Layer.effect(
     AuthRoutes,

@@ -13,7 +13,7 @@ import type { LibraryOptions } from "./betterAuth/Options.ts"
  * not reveal whose signature it is.
  */
 
-/** Maximum people remembered per browser, the latest first. */
+/** The latest people are remembered. */
 const maxPeople = 5
 
 const lifetime = Duration.days(365)
@@ -71,7 +71,6 @@ export const makeKnownBrowsers = Effect.fnUntraced(function* ({ baseUrl, makeTok
     return isKnown ? cookie.browser : undefined
   })
 
-  /** Cookie value after a person has signed in. */
   const remember = Effect.fnUntraced(function* (cookies: string | null, userId: string) {
     const cookie = readCookie(cookies, name)
     const person = yield* readPerson(sql.and([sql`u.id = ${userId}`]))

@@ -7,7 +7,7 @@ import { Accounts } from "../../services/accounts/Accounts.ts"
 import { Marketplace } from "../../services/accounts/Marketplace.ts"
 
 export interface MarketplaceProxyOptions {
-  /** The proxy's secrets: two during a rotation, none without a marketplace. */
+  /** Two during a rotation, none without a marketplace. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
   /** The plan of every subscriber. If undefined, no subscriber is accepted. */
   readonly plan: PaidPlan | undefined
@@ -15,7 +15,6 @@ export interface MarketplaceProxyOptions {
 
 const digest = (secret: Redacted.Redacted): Buffer => createHash("sha256").update(Redacted.value(secret)).digest()
 
-/** Accepts subscribers from a proxy that presents the deployment's secret. */
 export const layer = ({ plan, secrets }: MarketplaceProxyOptions): Layer.Layer<Marketplace, never, Accounts> =>
   Layer.effect(
     Marketplace,
@@ -23,7 +22,7 @@ export const layer = ({ plan, secrets }: MarketplaceProxyOptions): Layer.Layer<M
       const accounts = yield* Accounts
       const digests = secrets.map(digest)
 
-      // Compares with every secret in constant time: all digests have the same length.
+      // Constant time: all digests have the same length.
       const isSecret = (presented: Redacted.Redacted): boolean => {
         const presentedDigest = digest(presented)
         return digests.reduce((isKnown, known) => timingSafeEqual(known, presentedDigest) || isKnown, false)

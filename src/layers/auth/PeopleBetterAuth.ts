@@ -55,10 +55,7 @@ const setEmail = ({ sql }: Deps) =>
 const makeToken = ({ ids }: Deps) =>
   Effect.map(ids.entropy(tokenCharacters / 2), (bytes) => Buffer.from(bytes).toString("hex"))
 
-/**
- * Finds the account's person, or a person who signed up with its address, or creates one. A sign-in adds that person to
- * the account once the address is confirmed.
- */
+/** A person who signed up with the account's address joins the account at a sign-in, once the address is confirmed. */
 const personOf = Effect.fnUntraced(function* (deps: Deps, { email, id }: Account) {
   const { sql } = deps
   const person = yield* personRow(sql`
@@ -89,7 +86,7 @@ const makeSignInLink = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Reads people from the sign-in library's tables without loading it. */
+/** Reads its tables without loading the sign-in library. */
 export const layer = ({
   baseUrl,
   secrets

@@ -8,7 +8,6 @@ export interface Requester {
   readonly browser: string | undefined
 }
 
-/** The keys under which a password attempt is counted. */
 export interface PasswordCounts {
   /** For the requester and the account. */
   readonly account: string
@@ -21,7 +20,6 @@ interface Notes {
   readonly requester: Requester
   /** Hashes by password, computed before the sign-up's transaction to keep its database connection free meanwhile. */
   readonly hashes: Map<string, string>
-  /** True once this sign-up was admitted and counted. */
   isAdmitted: boolean
   /** For the password being compared. */
   counts: PasswordCounts | undefined
@@ -29,7 +27,6 @@ interface Notes {
 
 const storage = new AsyncLocalStorage<Notes>()
 
-/** Runs a request with its own notes. */
 export const withRequester = <A>(requester: Requester, body: () => Promise<A>): Promise<A> =>
   storage.run({ requester, hashes: new Map(), isAdmitted: false, counts: undefined }, body)
 

@@ -2,7 +2,6 @@ import { Duration, type Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import { digestOf } from "./betterAuth/Digest.ts"
 
-/** Lifetime of a link for choosing a password. */
 export const linkLifetime = Duration.hours(1)
 
 /** 32 letters and digits have 190 bits, too many to guess. */

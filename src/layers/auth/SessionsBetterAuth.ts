@@ -98,7 +98,7 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
     Effect.orDie
   )
 
-/** Reads the sign-in library's sessions without loading it. */
+/** Does not load the sign-in library. */
 export const layer = ({
   baseUrl,
   secrets

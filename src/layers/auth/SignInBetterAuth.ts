@@ -124,7 +124,6 @@ const resetPassword = (deps: Deps): SignIn["Service"]["resetPassword"] =>
     return toApp ?? redirectOf(yield* enter({})) ?? redirect
   })
 
-/** Signs people in from our pages through the library's routes. */
 export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Library | Emails | SqlClient.SqlClient> =>
   Layer.effect(
     SignIn,

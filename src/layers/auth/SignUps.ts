@@ -13,10 +13,7 @@ import { logDenial } from "./betterAuth/logDenial.ts"
 import { type HookContext, isStorable, textOf } from "./betterAuth/PasswordHooks.ts"
 import { currentNotes } from "./Requester.ts"
 
-/**
- * Sign-ups per IPv4 address or IPv6 /48, in the day after the first (R65). Counted in the database, because a day
- * outlives restarts of Redis (R28) and the password hash costs far more than the count.
- */
+/** Per IPv4 address or IPv6 /48 (R65). Counted in the database, because a day outlives restarts of Redis (R28). */
 const signUpLimit: AttemptLimit = { name: "sign-ups", max: 20, window: Duration.days(1) }
 
 type Reason = "closed" | "invite" | "domain"
@@ -38,7 +35,6 @@ const note = (reason: Reason | "client") =>
 
 const invitedRow = rowOf(Schema.Struct({ is_invited: Schema.Boolean }))
 
-/** Applies the sign-up policy and its limit. */
 export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, attempts: Attempts) {
   const sql = yield* SqlClient.SqlClient
 
@@ -58,7 +54,6 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     return (yield* isInvited(email)) ? undefined : ("invite" as const)
   })
 
-  /** Fails if the address may not sign up. */
   const check = Effect.fnUntraced(function* (email: string) {
     const reason = yield* reasonToDeny(normalizeEmail(email).replaceAll("\0", ""))
     if (reason === undefined) return
@@ -66,7 +61,6 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
     return yield* Effect.fail(new APIError("FORBIDDEN", { code: signUpDeniedCode, message: messages[reason] }))
   })
 
-  /** Counts a sign-up of a client. Fails if the limit is exceeded. */
   const count = Effect.fnUntraced(function* (client: string) {
     const site = clientSite(client)
     if (site === undefined) return
@@ -98,7 +92,7 @@ export const before = async ({ bridge, signUps }: Deps, context: HookContext) =>
   notes.isAdmitted = true
 }
 
-/** Runs before a person is created, by any kind of sign-up. */
+/** For every kind of sign-up. */
 export const beforePerson = async ({ bridge, signUps }: Deps, email: string) => {
   const { isAdmitted, requester } = currentNotes()
   if (isAdmitted) return

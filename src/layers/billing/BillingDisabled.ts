@@ -10,8 +10,8 @@ import { StoreClock } from "../../services/StoreClock.ts"
 const unavailable = Effect.fail(new BillingUnavailable({ message: "Nothing can be bought on this deployment." }))
 
 /**
- * Billing without a payment provider: nothing can be bought, and accounts keep what they have (R42). After a provider
- * has been turned off, its subscriptions, packs and debts are still shown.
+ * Nothing can be bought, and accounts keep what they have (R42). Subscriptions, packs and debts of a former provider
+ * are still shown.
  */
 export const layer = Layer.effect(
   Billing,

@@ -24,10 +24,7 @@ import { signingKeys, verify } from "./PolarSignature.ts"
 /** Retries a change that conflicts with another change of the same subscription (R42). */
 const whileLocked = { schedule: Schedule.spaced(Duration.seconds(1)), times: 2 }
 
-/**
- * Age up to which disputes and void orders are read. A chargeback is possible for 120 days after a payment, and is
- * decided up to months later.
- */
+/** A chargeback is possible for 120 days after a payment, and is decided up to months later. */
 const disputeAge = Duration.days(365)
 
 /** Maximum time that a bank may take to complete a refund. Lists are sorted by the refund's creation. */
@@ -68,7 +65,6 @@ const customerByEmail = Effect.fnUntraced(function* (
   return customer.id
 })
 
-/** Returns the id of the customer in the response, or `otherwise` if Polar responds with this status. */
 const customerId = <E>(
   { client }: Tools,
   call: PolarClient.PolarCall,
@@ -84,7 +80,7 @@ const customerId = <E>(
     )
   )
 
-/** Creates the customer. Polar responds with 422 if the account or the address already has one. */
+/** Polar responds with 422 if the account or the address already has a customer. */
 const customerOf = (tools: Tools) =>
   Effect.fn("PaymentProvider.customerOf")(
     (accountId: string, email: string, isGone: (accountId: string) => Effect.Effect<boolean>) => {
@@ -180,10 +176,7 @@ const patch = ({ client, options }: Tools, id: string, body: object) => {
 const change = (tools: Tools, id: string, body: object) =>
   Effect.catchTag(patch(tools, id, body), "PolarError", (error) => Effect.fail(changeFailure(id, error)))
 
-/**
- * Makes a change that may already have been made, in which case Polar rejects it and the subscription is as wanted. For
- * changes without a payment.
- */
+/** For changes without a payment. Polar rejects a change that was already made, which counts as success. */
 const changeOnce = (tools: Tools, id: string, body: object, isWanted: (subscription: Subscription) => boolean) =>
   patch(tools, id, body).pipe(
     Effect.catchTag("PolarError", (error) =>
@@ -268,7 +261,6 @@ const madeSince = <A extends { readonly id: string; readonly created_at: DateTim
     { isPatient: true, goesOn: ({ created_at }) => DateTime.toEpochMillis(created_at) >= since }
   )
 
-/** Refunded and disputed payments. */
 const reversals = (tools: Tools, now: Effect.Effect<number>) => {
   const oldestDispute = Effect.map(now, (at) => at - Duration.toMillis(disputeAge))
   return {

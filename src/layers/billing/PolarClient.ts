@@ -17,18 +17,18 @@ export const servers = {
 /** The version of Polar's API that these schemas support. Polar responds with 404 to an unknown version. */
 const polarVersion = "2026-10"
 
-/** Time limit of one call. Users of the billing pages wait for it. */
+/** Users of the billing pages wait for it. */
 const defaultCallTimeout = Duration.seconds(5)
 
-/** Maximum body size. A page of 100 orders is smaller than 2 MiB. */
+/** A page of 100 orders is smaller than 2 MiB. */
 const maxAnswerBytes = 8 * 1024 * 1024
 
 export const maxReceivedBytes = 16 * 1024 * 1024
 
-/** Objects per page, the maximum that Polar allows. */
+/** The maximum that Polar allows. */
 const pageSize = 100
 
-/** Maximum pages per list, which allows for 100,000 objects. */
+/** Allows for 100,000 objects per list. */
 const maxPages = 1_000
 
 /** Maximum wait that Polar may request from a sweep, and maximum waits per page. Users never wait for these. */
@@ -119,9 +119,7 @@ export interface PolarClientOptions {
   readonly callTimeout?: Duration.Duration | undefined
 }
 
-/**
- * Polar's HTTP API. Transport errors and unreadable responses fail with `ProviderUnavailable` and are never defects.
- */
+/** Transport errors and unreadable responses fail with `ProviderUnavailable` and are never defects. */
 export const make = (
   http: HttpClient.HttpClient,
   { accessToken, baseUrl, callTimeout = defaultCallTimeout }: PolarClientOptions
@@ -161,13 +159,13 @@ export const make = (
   const call = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall) =>
     Effect.flatMap(accepted(request), (json) => read(schema, json))
 
-  /** Makes a call for which every response other than 2xx is unexpected. */
+  /** Treats every response other than 2xx as unavailable. */
   const demand = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall): Effect.Effect<A, ProviderUnavailable> =>
     call(schema, request).pipe(Effect.catchTag("PolarError", asUnavailable))
 
   /**
-   * Reads a list in Polar's order, page by page while `goesOn` holds for the last object of a page. An object that
-   * moves to the next page during the read is returned once.
+   * Reads pages while `goesOn` holds for the last object of a page. An object that moves to the next page meanwhile is
+   * returned once.
    */
   const list = Effect.fnUntraced(function* <A extends { readonly id: string }>(
     schema: Schema.Codec<A, unknown>,
@@ -192,10 +190,7 @@ export const make = (
   return { call, demand, exchange, list }
 }
 
-/**
- * Waits when Polar requests it, which it does after 500 calls per minute. For sweeps only, because no user waits for
- * them.
- */
+/** Waits when Polar requests it (500 calls per minute). For sweeps only, because no user waits for them. */
 const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Effect<A, ProviderUnavailable> =>
   Effect.retry(request, {
     while: ({ retryAfter }) => retryAfter !== undefined && Duration.isLessThanOrEqualTo(retryAfter, maxPatience),

@@ -2,7 +2,7 @@ import { DateTime, Option, Schema } from "effect"
 import { currency, type PackSize, packSizes, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { Dispute, Order, Page, Subscription } from "../../services/billing/PaymentProvider.ts"
 
-/** The operator's product ids at Polar, which are UUIDs. */
+/** The operator's products at Polar. IDs are UUIDs. */
 export type PolarProducts = { readonly [P in SoldPlan | "pack"]: string }
 
 /** Metadata of our checkouts, which Polar copies to the order and the subscription. */

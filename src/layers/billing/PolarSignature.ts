@@ -15,8 +15,8 @@ const secretPrefix = "whsec_"
 const signaturePrefix = "v1,"
 
 /**
- * Keys that may sign a delivery. Polar signs with the secret's text. Standard Webhooks, which Polar documents as its
- * scheme, uses the bytes encoded after `whsec_`. Both are accepted.
+ * Polar signs with the secret's text. Standard Webhooks, which it documents as its scheme, uses the bytes encoded after
+ * `whsec_`. Both are accepted.
  */
 export const signingKeys = (secrets: SigningSecrets): ReadonlyArray<Buffer> =>
   secrets.flatMap((secret) => {
@@ -71,8 +71,8 @@ const objectOf = ({ data, type }: typeof Delivery.Type): Nudge["object"] => {
 }
 
 /**
- * The object named in a signed delivery. An unreadable delivery is accepted and names nothing, because Polar would
- * retry it and disable the endpoint after ten failures.
+ * An unreadable delivery is accepted and names nothing, because Polar would retry it and disable the endpoint after ten
+ * failures.
  */
 const nudgeOf = (deliveryId: string, body: Uint8Array): Nudge =>
   Option.match(decodeDelivery(Buffer.from(body).toString("utf8")), {

@@ -37,7 +37,7 @@ const lines = (path: string, onBytes: (count: number) => Effect.Effect<void>) =>
   )
 }
 
-/** Reads documents from a `.jsonl` or `.jsonl.gz` file, one per line. Skips empty lines. */
+/** One document per line. Skips empty lines. */
 export const open = (path: string): Effect.Effect<DocumentSource, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem

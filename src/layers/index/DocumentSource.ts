@@ -4,7 +4,6 @@ import type { Document } from "../../services/index/DocumentIndex.ts"
 
 export class DocumentSourceError extends OperatorError("DocumentSourceError") {}
 
-/** An invalid document in a source. Other documents are not affected. */
 export interface DocumentProblem {
   readonly file: string
   /** Starts at 1. Undefined if the problem concerns the whole file. */
@@ -12,14 +11,14 @@ export interface DocumentProblem {
   readonly problem: string
 }
 
-/** Documents to load, from a file, a folder or a sitemap. Can be read repeatedly. */
+/** Can be read repeatedly. */
 export interface DocumentSource {
   readonly documents: Stream.Stream<
     Result.Result<Document, DocumentProblem>,
     DocumentSourceError,
     FileSystem.FileSystem | Path.Path
   >
-  /** Progress of reading the source, from 0 to 1. */
+  /** From 0 to 1. */
   readonly share: Effect.Effect<number>
 }
 

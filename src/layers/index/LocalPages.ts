@@ -16,7 +16,6 @@ const maxFiles = 2_000_000
 /** Files read ahead, so that the disk is busy while a page is parsed. */
 const readAhead = 8
 
-/** A file and the URL it is published at. */
 interface LocalPage {
   readonly file: string
   readonly url: string
@@ -94,10 +93,7 @@ const source = (
 const unreadable = (path: string) => (error: unknown) =>
   new DocumentSourceError({ message: `${path} cannot be read: ${rootCauseMessage(error)}` })
 
-/**
- * The HTML and Markdown files in a folder, sorted. Skips hidden files, `node_modules`, and symbolic links, which can
- * form loops.
- */
+/** Sorted. Skips hidden files, `node_modules`, and symbolic links, which can form loops. */
 const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   const files = yield* FileSystem.FileSystem
   const { join } = yield* Path.Path
@@ -119,7 +115,7 @@ const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   return found.sort()
 })
 
-/** Reads the HTML and Markdown files of a folder that is published at `base`. */
+/** `base` is the folder's URL. */
 export const openFolder = (folder: string, base: URL): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {
@@ -148,7 +144,6 @@ const readLocations = Effect.fnUntraced(function* (sitemap: string) {
   return yield* new DocumentSourceError({ message: `${sitemap} has no URLs. A sitemap lists them in loc elements.` })
 })
 
-/** Finds the file that a sitemap's URL is published from. */
 const locate = Effect.fnUntraced(function* (
   { address, line }: { readonly address: string; readonly line: number },
   { base, folder, sitemap }: SitemapOptions
@@ -174,7 +169,7 @@ interface SitemapOptions {
   readonly base: URL | undefined
 }
 
-/** Reads the files behind a sitemap's URLs, from a folder that is published at `base`. */
+/** The folder is published at `base`. */
 export const openSitemap = (options: SitemapOptions): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {

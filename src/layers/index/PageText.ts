@@ -19,13 +19,11 @@ export interface PageText {
   readonly published: string | undefined
 }
 
-/** The front matter of a Markdown page is not valid YAML. */
 export interface BadFrontMatter {
   readonly line: number
   readonly problem: string
 }
 
-/** Maximum characters of a page's text that are searched. */
 const maxContentCharacters = 50_000
 
 const maxTitleCharacters = 1_000
@@ -51,7 +49,7 @@ const isElement = (node: Html.Node): node is Html.Element => "tagName" in node
 const attribute = (element: Html.Element | undefined, name: string): string =>
   element?.attrs.find((each) => each.name === name)?.value.trim() ?? ""
 
-/** All elements in document order. Uses a stack, because deeply nested pages would overflow the call stack. */
+/** Uses a stack, because deeply nested pages would overflow the call stack. */
 function* elementsOf(root: Html.ParentNode): Generator<Html.Element> {
   const waiting: Array<Html.ChildNode> = root.childNodes.toReversed()
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -149,7 +147,7 @@ const firstDate = (stated: ReadonlyArray<string | undefined>): string | undefine
   return undefined
 }
 
-/** Extracts title, headings, description and main text from HTML, without navigation and scripts. */
+/** Without navigation and scripts. */
 export const readHtml = (html: string): PageText => {
   const outline = outlineOf(html)
   const { elements, first, meta } = outline
@@ -173,7 +171,7 @@ const frontMatter = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
 const marked = new Marked({ gfm: true })
 
-/** Extracts the same parts from Markdown. Front matter takes precedence. */
+/** Front matter takes precedence. */
 export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
   const [head = "", yaml = ""] = frontMatter.exec(markdown) ?? []
   const document = parseDocument(yaml)

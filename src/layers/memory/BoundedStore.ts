@@ -2,11 +2,9 @@
 const entryOverheadBytes = 512
 
 export interface BoundedStoreOptions<V> {
-  /** Lifetime of a value. With 0 nothing is kept. */
+  /** With 0 nothing is kept. */
   readonly ttlMs: number
-  /** Maximum number of values. */
   readonly capacity: number
-  /** Maximum total size. */
   readonly maxBytes: number
   /** Larger values are not kept, because a few of them would evict thousands of others. */
   readonly maxValueBytes: number

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer } from "effect"
 import { intervalMs, Pacer } from "../../services/providers/Pacer.ts"
 
-/** Paces this process only. Needs no limit on names, because they come from the provider file. */
+/** Needs no limit on names, because they come from the provider file. */
 export const layer: Layer.Layer<Pacer> = Layer.sync(Pacer, () => {
   const nextAt = new Map<string, number>()
   return Pacer.of({

@@ -2,8 +2,8 @@ import { Clock, Effect, Layer } from "effect"
 import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/credits/RateLimiter.ts"
 
 /**
- * Maximum credentials remembered. Beyond it the credentials seen longest ago start with an empty window, so a client
- * that makes up addresses can only evict idle ones, and no caller is denied for lack of space.
+ * Beyond this, the credentials seen longest ago start with an empty window: invented keys evict only idle ones, and no
+ * caller is denied for lack of space.
  */
 const defaultMaxCredentials = 200_000
 
@@ -38,7 +38,7 @@ class RollingLog {
   }
 }
 
-/** Limits requests in this process: for a single replica, and for each replica while Redis is unreachable (R28). */
+/** For a single replica, and for each replica while Redis is unreachable (R28). */
 export const layer = (options?: { readonly maxCredentials?: number }): Layer.Layer<RateLimiter> =>
   Layer.sync(RateLimiter, () => {
     const maxInGeneration = (options?.maxCredentials ?? defaultMaxCredentials) / 2

@@ -6,15 +6,13 @@ import { makeSweeping } from "./sweeping.ts"
 
 interface Options {
   readonly ttl: Duration.Duration
-  /** Maximum number of answers. */
   readonly capacity: number
-  /** Maximum total size in bytes. */
   readonly maxBytes?: number
 }
 
 const defaultMaxBytes = 64 * 1024 * 1024
 
-/** Answers cached in this process. Returned answers are marked as `cached`. */
+/** Marks returned answers as `cached`. */
 export class AnswerStore extends BoundedStore<Answer> {
   constructor({ capacity, maxBytes = defaultMaxBytes, ttl }: Options) {
     super({
@@ -45,9 +43,6 @@ export const makeStore = Effect.fnUntraced(function* (
   }
 })
 
-/**
- * Caches answers in this process. A `ttl` or `capacity` of 0 disables caching, but concurrent identical searches still
- * share one lookup.
- */
+/** A `ttl` or `capacity` of 0 disables caching, but concurrent identical searches still share one lookup. */
 export const layer = (options: Options): Layer.Layer<ResultCache> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(new AnswerStore(options)), ResultCache.make))

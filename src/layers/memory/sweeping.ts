@@ -5,8 +5,8 @@ import type { BoundedStore } from "./BoundedStore.ts"
 const sweepDelayMs = 60_000
 
 /**
- * Returns an effect to run after adding a value. It starts a fiber that sweeps the store and ends once the store is
- * empty. An endless loop would run once for every minute when a test advances its clock by years.
+ * Returns an effect to run after adding a value. Its fiber ends once the store is empty: an endless loop would run for
+ * every minute when a test advances its clock by years.
  */
 export const makeSweeping = Effect.fnUntraced(function* <V>(store: BoundedStore<V>) {
   const scope = yield* Effect.scope

@@ -63,7 +63,7 @@ export const allowedAddresses = Effect.fnUntraced(function* (url: URL, rules: Ad
   return addresses.slice(0, maxTried)
 })
 
-/** A lookup function for Node that returns these addresses and sends no query. */
+/** Sends no query. */
 export const lookupIn =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_, options, callback) => {

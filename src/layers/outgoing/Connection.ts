@@ -2,21 +2,17 @@ import { connect, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 
 export interface Destination {
-  /** A host name, or an IP address without brackets. */
   readonly host: string
   readonly port: number
   readonly isSecure: boolean
   /** The name that TLS requests and the certificate must match, instead of `host`. */
   readonly serverName?: string | null | undefined
-  /** Resolves `host`. Defaults to the system's lookup. */
+  /** Defaults to the system's lookup. */
   readonly lookup?: LookupFunction | undefined
 }
 
 export interface ConnectionLimits {
-  /**
-   * Maximum bytes received per request, including TLS and HTTP framing. Must exceed the head by at least 64 KiB, the
-   * size of a read.
-   */
+  /** Per request, including TLS and HTTP framing. Must exceed the head by at least 64 KiB, the size of a read. */
   readonly maxReceivedBytes: number
   /** Limit until the connection is ready for a request, including TLS. */
   readonly connectTimeoutMs: number

@@ -1,7 +1,7 @@
 import { PassThrough, pipeline, type Readable, type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib"
 
-/** Supported codings, for the `accept-encoding` of a request. */
+/** For `accept-encoding`. */
 export const acceptedCodings = "gzip, deflate, br"
 
 const codings = ["", "identity", "gzip", "x-gzip", "deflate", "br"] as const

@@ -44,8 +44,8 @@ const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) =
 }
 
 /**
- * Pools connections to servers that the operator configured, and limits the bytes received per request. Callers set
- * their own deadlines. HTTP/2 is off, because these limits do not cover it.
+ * For servers that the operator configured. Callers set their own deadlines. HTTP/2 is off, because these limits do not
+ * cover it.
  */
 export const layer = (limits: { readonly maxReceivedBytes: number }): Layer.Layer<NodeHttpClient.Dispatcher> =>
   Layer.effect(

@@ -6,7 +6,7 @@ import { Bytes } from "./Bytes.ts"
 import * as Connection from "./Connection.ts"
 import { decoded } from "./ContentCoding.ts"
 
-/** Limits of one exchange. Exceeding any of them ends the exchange. */
+/** Exceeding any of these ends the exchange. */
 export interface ExchangeLimits {
   /** For DNS, connection, request and response together. */
   readonly timeout: Duration.Duration

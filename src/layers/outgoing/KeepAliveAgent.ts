@@ -9,8 +9,8 @@ export interface AgentLimits {
 }
 
 /**
- * Pools connections within our limits, for libraries based on Node's HTTP client. Node limits a server's silence but
- * not the whole request, so a server that sends a byte from time to time could hold it forever.
+ * For libraries based on Node's HTTP client, which limits a server's silence but not the whole request: a server that
+ * sends a byte from time to time could hold it forever.
  */
 export class KeepAliveAgent extends Agent {
   private readonly limits: AgentLimits

@@ -1,9 +1,9 @@
 import { Clock, Effect, Semaphore } from "effect"
 
-/** Maximum concurrent requests from this process to a host (R60). */
+/** Per host and process (R60). */
 export const maxConcurrent = 4
 
-/** Maximum requests started per host in any `windowMs` (R60). */
+/** Per host in any `windowMs` (R60). */
 export const maxStarts = 10
 const windowMs = 1_000
 
@@ -15,7 +15,6 @@ interface Host {
   users: number
 }
 
-/** Limits requests per host, so that no site gets more than it can handle. */
 export class HostTurns {
   /** Least recently requested first. */
   private readonly hosts = new Map<string, Host>()
@@ -24,7 +23,6 @@ export class HostTurns {
     return this.hosts.size
   }
 
-  /** Runs a request within its host's limits. */
   readonly inTurn =
     (name: string) =>
     <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

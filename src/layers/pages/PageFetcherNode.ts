@@ -39,7 +39,7 @@ export const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exch
   maxReceivedBytes: maxBodyBytes + 1024 * 1024
 })
 
-/** One fetch of a page, including redirects. */
+/** Includes redirects. */
 interface Visit {
   readonly timeout: Duration.Duration
   status: number | undefined
@@ -52,7 +52,6 @@ const conditionsOf = ({ etag, lastModified }: KnownVersion): Visit["conditions"]
   ...(lastModified === undefined ? {} : { "if-modified-since": lastModified })
 })
 
-/** Sends a request within its host's limits. */
 type Send = (
   request: Omit<Exchange.OutgoingRequest, "method" | "headers"> & Partial<Pick<Visit, "conditions">>,
   limits: Exchange.ExchangeLimits
@@ -114,7 +113,7 @@ const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | u
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-/** Follows redirects. Undefined if there are too many. */
+/** Undefined after too many redirects. */
 const follow = Effect.fnUntraced(function* (
   from: URL,
   hop: (url: URL) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>

@@ -36,7 +36,6 @@ const tooLarge = new ParseFailure({ reason: "too_large" })
 
 const isEnded = (outcome: ParseReply | Ended): outcome is Ended => "ended" in outcome
 
-/** The threads, free threads, and waiting documents. */
 class Pool {
   readonly queue = new FairQueue<Turn>(limits.waiting)
   readonly #free: Array<ParserThread> = []
@@ -72,7 +71,7 @@ class Pool {
     )
   })
 
-  /** Returns a thread to the pool. A stopped thread is replaced once a document needs it. */
+  /** A stopped thread is replaced once a document needs it. */
   readonly giveBack = (thread: ParserThread): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (thread.isRunning()) this.#free.push(thread)
@@ -85,7 +84,6 @@ class Pool {
 
 const restartReasons = ["time", "memory", "abandoned", "crashed"] as const
 
-/** Stops a thread that is parsing a document. */
 const restart = (thread: ParserThread, reason: (typeof restartReasons)[number]) =>
   Effect.andThen(Metric.update(pageParserRestarts.of(reason), 1), thread.stop)
 
@@ -178,5 +176,5 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
     return PageParser.of({ parse })
   })
 
-/** Parses in worker threads, with limits on time and memory per document. */
+/** Limits time and memory per document. */
 export const layer = (options: PageParserOptions): Layer.Layer<PageParser> => Layer.effect(PageParser, make(options))

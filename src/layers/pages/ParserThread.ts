@@ -11,14 +11,12 @@ const limits = {
   watchMs: 50
 }
 
-/** The thread ended before it replied. */
 export interface Ended {
   readonly ended: "memory" | "crashed"
 }
 
-/** A thread that parses one document at a time. */
 export interface ParserThread {
-  /** Runs a job. Its bytes are transferred to the thread. */
+  /** The job's bytes are transferred to the thread. */
   readonly run: (job: ParseJob) => Effect.Effect<ParseReply | Ended>
   /** Stops the thread at once, even in an endless loop. */
   readonly stop: Effect.Effect<void>

@@ -23,7 +23,6 @@ export interface Rendering {
 /** Limit per rendering. Nested lists and long URLs can produce more text than the page has. */
 const maxCharacters = 10_000_000
 
-/** A part of the page in both renderings. */
 interface Pair {
   readonly markdown: string
   readonly text: string
@@ -311,7 +310,7 @@ class Renderer {
   }
 }
 
-/** Limits table columns, because every row is padded to the widest. */
+/** Every row is padded to the widest. */
 const maxColumns = 50
 
 const hasBlock = (element: Element): boolean =>

@@ -6,7 +6,6 @@ import { BoundedStore } from "../memory/BoundedStore.ts"
 import { makeSweeping } from "../memory/sweeping.ts"
 import type { OutgoingResponse } from "../outgoing/Exchange.ts"
 
-/** The rules of sites, from their robots.txt. */
 export interface RobotsFiles {
   /** Fails if the rules cannot be determined. The site must not be read then. */
   readonly rulesFor: (url: URL, timeout: Duration.Duration) => Effect.Effect<RobotsRules, PageUnreadable>

@@ -29,8 +29,8 @@ const prescan = (bytes: Uint8Array): string | undefined => {
 }
 
 /**
- * Decodes text by the WHATWG rules: byte-order mark, then the header's charset, then the markup's. Without any of them,
- * it is UTF-8 if all bytes are valid UTF-8, otherwise windows-1252.
+ * By the WHATWG rules: byte-order mark, the header's charset, then the markup's. Without any, UTF-8 if all bytes are
+ * valid, otherwise windows-1252.
  */
 export const decodeText = (bytes: Uint8Array, charset: string | undefined, isMarkup: boolean): string => {
   const mark = byteOrderMarks.find(([start]) => start.every((byte, index) => bytes[index] === byte))?.[1]

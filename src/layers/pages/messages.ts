@@ -1,6 +1,5 @@
 import type { ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
 
-/** A message to a parser thread. */
 export interface ParseJob {
   readonly bytes: Uint8Array
   readonly contentType: string | undefined

@@ -14,10 +14,7 @@ const zoneOf = (zone: string): string => {
   return `${zone.slice(0, 1)}${digits.slice(0, 2)}:${digits.slice(2)}`
 }
 
-/**
- * Parses a date or date-time from a page without inventing a time or time zone. Dates in words must be English, as in
- * feeds.
- */
+/** Does not invent a time or time zone. Dates in words must be English, as in feeds. */
 export const readPublished = (stated: string): string | undefined => {
   const text = stated.trim()
   if (text.length > 60) return undefined

@@ -6,7 +6,7 @@ const keyRule = { message: "must be a key of printable ASCII characters" }
 
 const ApiKey = Schema.RedactedFromValue(Schema.String.annotate(keyRule).check(Schema.isPattern(/^[!-~]+$/, keyRule)))
 
-/** Options for a single key, or for several keys tried in order. */
+/** One key, or several keys tried in order. */
 export const options = {
   apiKey: Schema.optionalKey(ApiKey),
   apiKeys: Schema.optionalKey(

@@ -8,7 +8,6 @@ const paceRule = { message: "must be a number from 0.001 to 10000" }
 
 /** Options of every provider that is called over the network. */
 export const options = {
-  /** Maximum concurrent calls per process. */
   concurrency: Schema.optionalKey(
     Schema.Number.annotate(concurrencyRule).check(
       Schema.isInt(concurrencyRule),

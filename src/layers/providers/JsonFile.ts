@@ -7,7 +7,6 @@ const invalid = (problem: string) => new EntryInvalid({ faults: [{ path: "", pro
 const jsonPosition = (error: unknown): string =>
   error instanceof Error ? (/at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0] ?? "") : ""
 
-/** The JSON of a file that the operator wrote. */
 export const readJsonFile = Effect.fnUntraced(function* (path: string) {
   const files = yield* FileSystem.FileSystem
   const text = yield* files

@@ -46,10 +46,9 @@ import {
 import { readerTypeOf, readerTypes } from "./readers/readers.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 
-/** The services that providers need. */
 type Requirements = UpstreamClient | DocumentIndex | Pacer
 
-/** Every type of provider, by its name in the file. A new one is a file beside these and a line here. */
+/** By name in the provider file. A new type is a file beside these and a line here. */
 const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   searxng: SearXNG.type,
   brave: Brave.type,
@@ -65,13 +64,13 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   index: Index.type
 }
 
-/** The providers are not set up right. The message has one line for each fault, with its place and never a secret's value. */
+/** The message has one line per fault, with its place and never a secret's value. */
 export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 
-/** The place in which the operator says which providers serve which targets. */
+/** The source of the operator's providers for each target. */
 export type ProviderSource =
   | { readonly _tag: "file"; readonly path: string }
-  /** One SearXNG for all targets, each with its engine. */
+  /** One SearXNG for all targets, with an engine per target. */
   | { readonly _tag: "searxng"; readonly url: Redacted.Redacted; readonly engines: { readonly [T in Target]: string } }
   /** The built-in index for all targets. */
   | { readonly _tag: "index" }
@@ -81,7 +80,7 @@ const text = Schema.String.annotate({ message: "must be a string" })
 
 const Attempt = Schema.Struct({
   provider: text,
-  // Two names at once would make SearXNG mix the rows of two engines.
+  // With two names in one string, SearXNG would mix the rows of two engines.
   engine: Schema.optionalKey(
     text.check(Schema.isPattern(/^[^\s,][^,]*$/, { message: "must be the name of one engine" }))
   )
@@ -92,10 +91,10 @@ const maxWaitMs = 10_000
 const needMessage = { message: "must be a whole number from 1 to the number of providers" }
 const waitMessage = { message: `must be a duration up to ${maxWaitMs} ms, as in "1500 millis"` }
 
-/** A duration as `settings` have it; compared with the limit once it is decoded. */
+/** In the syntax of settings. The limit is checked after decoding. */
 const Wait = Schema.Union([Schema.String, Schema.Number]).annotate(waitMessage)
 
-/** Providers that are asked at once, and whose results are merged (R63). */
+/** Asks these providers at once and merges their results (R63). */
 const Fuse = Schema.Struct({
   fuse: Schema.Array(Attempt)
     .annotate({ message: `must be a list of 2 to ${maxFused} providers` })
@@ -106,7 +105,7 @@ const Fuse = Schema.Struct({
   wait: Schema.optionalKey(Wait)
 }).annotate(anObject)
 
-/** Entries are decoded one by one, so that each fault has its own place. */
+/** Decoded one by one, so that each fault has its own place. */
 const Entries = Schema.Array(Schema.Unknown).annotate({ message: "must be a list of providers" })
 
 const labelText = (maximum: number) => {
@@ -121,17 +120,17 @@ const labelText = (maximum: number) => {
 
 const EntriesWith = Schema.Struct({
   providers: Entries,
-  /** The operator's name for the target, and a sentence about it (R73). */
+  /** The operator's name for the target (R73). */
   name: labelText(60),
   about: labelText(200),
-  /** True when the next provider is asked too once one takes longer than its p95. */
+  /** Also asks the next provider if one takes longer than its p95. */
   hedge: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
 }).annotate({ message: "must be a list of providers, or an object with providers" })
 
 const File = Schema.Struct({
   providers: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
   targets: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
-  /** The readers of pages, in the order in which they are tried. */
+  /** Readers of pages, in the order in which they are tried. */
   pages: Schema.optionalKey(
     Schema.Array(Schema.Struct({ provider: text }).annotate(anObject))
       .annotate({ message: "must be a list of providers" })
@@ -142,7 +141,7 @@ type File = typeof File.Type
 
 const decodeFile = decode(File)
 
-/** True for an entry that only reads pages, and serves no target. */
+/** True for an entry that reads pages and serves no target. */
 const onlyReads = (entry: unknown): boolean => {
   const name = Predicate.hasProperty(entry, "type") ? entry.type : undefined
   return readerTypeOf(name) !== undefined && !(typeof name === "string" && Object.hasOwn(types, name))
@@ -156,7 +155,7 @@ const decodeOpenSearch = decode(OpenSearchOptions)
 
 const isFuse = (value: unknown): boolean => typeof value === "object" && value !== null && "fuse" in value
 
-/** The forms of a target: its list alone, one fusion, or an object with the list and options beside it. */
+/** Accepts a list, one fusion, or an object with the list and options. */
 const readTarget = Effect.fnUntraced(function* (path: string, value: unknown) {
   const alone = { path, hedge: false, label: undefined }
   if (Array.isArray(value)) return { ...alone, entries: yield* decodeEntries(path, value) }
@@ -173,7 +172,7 @@ const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid(
 
 const variable = /\$\{([^}]*)\}/g
 
-/** Text with every `${NAME}` replaced by the environment's value, which is not empty. */
+/** Replaces every `${NAME}` with a non-empty environment variable. */
 const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
   const names = new Set(text.matchAll(variable).map(([, name = ""]) => name))
   const values = new Map(
@@ -189,7 +188,7 @@ const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
   return text.replace(variable, (_, name: string) => values.get(name) ?? "")
 })
 
-/** `interpolate` for all text within a JSON value. */
+/** Applies `interpolate` to all text of a JSON value. */
 const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, EntryInvalid> => {
   if (typeof value === "string") return interpolate(path, value)
   if (typeof value !== "object" || value === null) return Effect.succeed(value)
@@ -204,7 +203,7 @@ const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, En
   )
 }
 
-/** Makes one provider for all targets that name the same engine, so that its state is shared. */
+/** Targets that name the same engine share one provider and therefore its state. */
 const shared = (engines: Engines): Engines => {
   const made = new Map<string | undefined, Provider>()
   return (engine) => {
@@ -214,7 +213,6 @@ const shared = (engines: Engines): Engines => {
   }
 }
 
-/** One entry of `providers`: its name and its engines. */
 const makeProvider = Effect.fnUntraced(function* (name: string, entry: unknown) {
   if (name.includes("/")) return yield* invalid(`providers.${name}`, "has a slash in its name, which sets off engines")
   const { type: typeName, ...options } = yield* decodeEntry(`providers.${name}`, entry)
@@ -232,7 +230,7 @@ interface Made {
   readonly engineNames: EngineNames
 }
 
-/** The provider that an entry of a target's list names. An invalid provider is reported once, at its own definition. */
+/** An invalid provider is reported once, at its own definition. */
 const attemptOf =
   (made: ReadonlyMap<string, Made>, names: ReadonlyArray<string>) =>
   (path: string, { engine, provider }: typeof Attempt.Type): Effect.Effect<ReadonlyArray<Provider>, EntryInvalid> => {
@@ -254,7 +252,7 @@ const attemptOf =
     return Effect.succeed([found.engines(engine)])
   }
 
-/** The options of an entry of type `opensearch`, for commands that write into its index. */
+/** For commands that write into the index of an entry of type `opensearch`. */
 export const openSearchOptions = (path: string, name: string) =>
   Effect.gen(function* () {
     const { providers } = yield* decodeFile("", yield* readJsonFile(path))
@@ -268,7 +266,7 @@ export const openSearchOptions = (path: string, name: string) =>
   }).pipe(Effect.mapError((error) => toInvalid(error, [`QUARRY_PROVIDERS (${path})`])))
 type AttemptOf = ReturnType<typeof attemptOf>
 
-/** An entry of a target's list: a provider, or several to be merged. */
+/** A provider, or several to be merged. */
 const entryOf = (attempt: AttemptOf) =>
   Effect.fnUntraced(function* (path: string, value: unknown) {
     if (!isFuse(value)) return yield* attempt(path, yield* decodeAttempt(path, value))
@@ -283,7 +281,6 @@ const entryOf = (attempt: AttemptOf) =>
     return [fusion]
   })
 
-/** The table that the file describes. */
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
   const ofSearch = Object.entries(providers).filter(([_, entry]) => !onlyReads(entry))
   const [made, invalidProviders] = yield* Effect.partition(ofSearch, ([name, entry]) => makeProvider(name, entry))
@@ -318,7 +315,6 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
 
 type Reader = typeof direct | RemoteReader
 
-/** The readers that the file lists; only Quarry itself if it lists none. */
 const readersFromFile = Effect.fnUntraced(function* ({ pages, providers }: File, rules: AddressRules) {
   if (pages === undefined) return [direct] satisfies ReadonlyArray<Reader>
   const names = [...new Set(pages.map(({ provider }) => provider))]
@@ -362,7 +358,7 @@ const fromShortForm = Effect.fnUntraced(function* (
   engines: { readonly [T in Target]: string }
 ) {
   const instance = yield* SearXNG.type
-    // The short form cannot say that plain HTTP is meant, and no credential is sent.
+    // The short form has no option for plain HTTP. It sends no credential, so plain HTTP is allowed.
     .make("searxng", { url: Redacted.value(url), insecure: true })
     .pipe(
       Effect.mapError(({ faults }) => {
@@ -380,18 +376,16 @@ const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
 
 const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): ProviderFileInvalid =>
   new ProviderFileInvalid({
-    // A value may break two rules that have one message.
+    // A value may break two rules with the same message.
     message: [...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))].join(
       "\n"
     )
   })
 
-/** Names the place of each fault in the settings. */
 const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
 
 const placeOf = (path: string): string => `QUARRY_PROVIDERS (${path})`
 
-/** The providers of each target. */
 export const table = (
   source: ProviderSource
 ): Effect.Effect<ProviderTable, ProviderFileInvalid, FileSystem.FileSystem | Requirements> => {
@@ -407,13 +401,13 @@ export const table = (
   }
 }
 
-/** The search service over the providers the operator chose. */
+/** Providers from the operator's configuration. */
 export const layer = (
   source: ProviderSource
 ): Layer.Layer<Providers, ProviderFileInvalid, FileSystem.FileSystem | ProviderStates | Requirements> =>
   Layer.unwrap(Effect.map(table(source), Providers.layer))
 
-/** The readers of pages that the provider file at `path` lists. */
+/** From the provider file at `path`. */
 export const readers = (path: string, rules: AddressRules) =>
   Effect.gen(function* () {
     return yield* readersFromFile(yield* decodeFile("", yield* readJsonFile(path)), rules)

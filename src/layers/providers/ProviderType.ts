@@ -1,13 +1,11 @@
 import { Array as Arr, Data, Effect, Schema, SchemaIssue } from "effect"
 import type { Provider } from "../../services/providers/Provider.ts"
 
-/** A fault in the provider file, with its dotted path. */
 export interface Fault {
   readonly path: string
   readonly problem: string
 }
 
-/** All faults of an entry, or of the whole file. */
 export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
   readonly faults: Arr.NonEmptyReadonlyArray<Fault>
 }> {}

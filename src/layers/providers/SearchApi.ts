@@ -28,7 +28,7 @@ export interface AnswerShape {
   readonly problem?: (json: object) => string
 }
 
-/** Describes a commercial or self-hosted search API. An adapter consists of nothing else. */
+/** An adapter for a search API consists only of this description. */
 export interface SearchApi {
   /** Default URL of the service. If undefined, the provider file must set it. */
   readonly url: string | undefined
@@ -66,7 +66,7 @@ const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.leng
 const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
-/** Reads the rows. An empty response is an error unless the search really found nothing (R14). */
+/** An empty response is an error unless the search really found nothing (R14). */
 const readAnswer = (
   shape: AnswerShape,
   json: unknown,
@@ -86,7 +86,6 @@ const readAnswer = (
   return isAnswer ? Effect.succeed([]) : Upstream.refuse("malformed", "its response is not the documented JSON")
 }
 
-/** Turns the description of an API into a provider type. */
 export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
   define({
     options: Schema.Struct({

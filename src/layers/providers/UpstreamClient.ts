@@ -8,13 +8,11 @@ import type { UpstreamRequest } from "./UpstreamRequest.ts"
 /** The connection failed. `code` is the system's error code, such as ECONNREFUSED. */
 export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ readonly code: string }> {}
 
-/** The body exceeds the caller's limit. */
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
 
 /** All bytes received for one response. Allows for the overhead of the largest body in chunks of a few bytes. */
 const maxReceivedBytes = 8 * 1024 * 1024
 
-/** The head of an upstream's response. */
 export interface Reply {
   readonly status: number
   /** Reads a header by its lowercase name. The values of a repeated header are joined with commas. */

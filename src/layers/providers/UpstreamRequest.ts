@@ -23,7 +23,6 @@ export const get = (url: string, parameters: Parameters, headers: Headers = {}):
   return { method: "GET", url, parameters: encoded.toString(), headers, body: null }
 }
 
-/** Sends `body` as JSON. */
 export const post = (url: string, body: unknown, headers: Headers = {}): UpstreamRequest => ({
   method: "POST",
   url,

@@ -22,7 +22,7 @@ return turn - now
 
 const take = Script.make<number>(script)
 
-/** Paces all replicas together. While Redis is down, each replica paces itself. */
+/** While Redis is down, each replica paces itself. */
 export const layer: Layer.Layer<Pacer, never, RedisConnection> = Layer.effect(
   Pacer,
   Effect.gen(function* () {

@@ -36,7 +36,7 @@ const lifetimeMs = maxAgeSeconds * 1000
 
 const keyOf = (url: string): string => `quarry:page:${hash("sha256", url, "base64url")}`
 
-/** Shares copies between replicas. While Redis is down every lookup misses, and no page fails or waits. */
+/** While Redis is down every lookup misses, and no page fails or waits. */
 export const layer: Layer.Layer<PageCache, never, RedisConnection> = Layer.effect(
   PageCache,
   Effect.map(RedisConnection, (connection) => {

@@ -6,11 +6,10 @@ import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
 /**
- * Counts one request (R27). The log has the times of up to `limit` admitted requests, oldest first, in Unix
- * microseconds of the Redis clock. Times never decrease, even if the clock is set back; a step back by more than a
- * window starts a new log, because the credential would otherwise be denied until the clock has caught up. `%.0f` keeps
- * all 16 digits; Lua's own conversion keeps 14. The key outlives its last entry by a second, because expiry is in whole
- * milliseconds.
+ * The log has the times of up to `limit` admitted requests (R27), oldest first, in Unix microseconds of the Redis
+ * clock. Times never decrease, even if the clock is set back; a step back by more than a window starts a new log,
+ * because the credential would otherwise be denied until the clock has caught up. `%.0f` keeps all 16 digits; Lua's own
+ * conversion keeps 14. The key outlives its last entry by a second, because expiry is in whole milliseconds.
  */
 export const script = `
 local log, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -34,7 +33,7 @@ type Reply = readonly [admitted: 0 | 1, counted: number, oldestMicros: number, n
 
 const count = Script.make<Reply>(script)
 
-/** Limits requests across all replicas. While Redis is down, each process limits by itself (R28). */
+/** While Redis is down, each process limits by itself (R28). */
 export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.effect(
   RateLimiter,
   Effect.gen(function* () {

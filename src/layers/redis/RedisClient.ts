@@ -50,8 +50,8 @@ export const makeClient = (url: Redacted.Redacted): RedisClient => {
 }
 
 /**
- * Sends all commands of an event-loop turn in one write, because a write costs more than the rest of a command. Does
- * nothing for a cluster.
+ * One write per turn of the event loop, because a write costs more than the rest of a command. Does nothing for a
+ * cluster.
  */
 export const makeWriter = (client: RedisClient) => {
   const stream = () => (client instanceof Redis && client.status === "ready" ? client.stream : undefined)
@@ -103,8 +103,8 @@ export const codeOf = (message: string): string | undefined => {
 }
 
 /**
- * True if Redis rejects the login or the database in its URL. Redis does not recover from this by itself, and with a
- * wrong database the client would continue in another one.
+ * Redis does not recover from a rejected login or database by itself, and with a wrong database the client would
+ * continue in another one.
  */
 export const isAddressFault = (message: string): boolean =>
   /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|SELECT))/.test(message)
@@ -114,9 +114,7 @@ const assertInCluster = async (node: Redis): Promise<void> => {
   if (!(await node.cluster("INFO")).includes("cluster_state:ok")) throw new Error("the cluster is down")
 }
 
-/**
- * Fails unless Redis accepts a write, so that a full, read-only or loading Redis counts as down. Checks every primary.
- */
+/** A full, read-only or loading Redis counts as down. Checks every primary. */
 export const probe = async (client: RedisClient): Promise<void> => {
   if (client instanceof Cluster) await Promise.all(client.nodes("master").map(assertInCluster))
   await client.set("quarry:probe", "", "PX", 1_000)

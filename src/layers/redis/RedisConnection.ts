@@ -45,7 +45,6 @@ const defaultAnswerMs = 100
 export interface RedisConnectionOptions {
   /** A `redis://` or `rediss://` URL, or several separated by commas for the nodes of a Redis Cluster. */
   readonly url: Redacted.Redacted
-  /** Maximum time that a caller waits for Redis. */
   readonly answerMs?: number
 }
 
@@ -273,7 +272,7 @@ export class RedisConnection extends Context.Service<
   RedisConnection,
   {
     readonly run: <A>(command: RedisCommand<A>) => Effect.Effect<A, RedisAway>
-    /** Sends a command without waiting for the response. Does nothing while Redis is down. */
+    /** Does not wait for the response. Does nothing while Redis is down. */
     readonly send: (command: RedisCommand<unknown>) => Effect.Effect<void>
     /** True while Redis is down: the current value, then each change. */
     readonly away: Stream.Stream<boolean>

@@ -2,7 +2,7 @@ import { Duration, Effect, Layer, type Redacted } from "effect"
 import { RedisInspection } from "../../services/operations/RedisInspection.ts"
 import { connect, makeClient, messageOf, probe } from "./RedisClient.ts"
 
-/** Limit for the probe. Connecting has its own limit. */
+/** Connecting has its own limit. */
 const answerTime = Duration.seconds(2)
 
 /** Checks Redis over a separate connection by writing a key that expires. */

@@ -46,6 +46,6 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
     }
   })
 
-/** Shares answers between replicas. While Redis is down every `get` misses, and no search fails or waits. */
+/** While Redis is down every `get` misses, and no search fails or waits. */
 export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
   Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))

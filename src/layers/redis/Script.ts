@@ -2,8 +2,8 @@ import { hash } from "node:crypto"
 import type { RedisClient } from "./RedisClient.ts"
 
 /**
- * Runs a Lua script on one key in one round trip, or two if Redis has not seen the script since it started. `Reply` is
- * the type that the script returns. Nothing can check it, hence the cast.
+ * One round trip, or two if Redis has not seen the script since it started. Nothing can check that the script returns a
+ * `Reply`, hence the cast.
  */
 export const make = <Reply>(script: string) => {
   const digest = hash("sha1", script)

@@ -7,7 +7,7 @@ import * as ResultCacheRedis from "./ResultCacheRedis.ts"
 
 export interface SharedRedisOptions {
   readonly url: Redacted.Redacted
-  /** Lifetime of cached answers. Zero turns the result cache off. */
+  /** Zero turns the result cache off. */
   readonly ttl: Duration.Duration
 }
 

@@ -84,8 +84,8 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   const commit: GroupCommit<Entry, Answer> = {
     options,
     retry: options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty),
-    // Runs in the layer's context, because a batch does not belong to a single request's trace. Yields first so that
-    // the first batch also includes all entries that arrive together.
+    // Runs in the layer's context, because a batch belongs to no single request's trace. Yields first, so that the
+    // first batch includes all entries that arrive together.
     start: (effect) =>
       void Fiber.runIn(fork(Effect.andThen(Effect.yieldNow, effect), { uninterruptible: true }), scope),
     permits: yield* Semaphore.make(maxSentApart),
@@ -189,10 +189,7 @@ const send = Effect.fnUntraced(function* <Entry, Answer>(
   return exit
 })
 
-/**
- * Completes the items of a batch. If one entry made the batch fail, sends each entry separately so that the others
- * succeed.
- */
+/** If one entry made the batch fail, sends each entry separately so that the others succeed. */
 const conclude = <Entry, Answer>(
   commit: GroupCommit<Entry, Answer>,
   batch: Batch<Entry, Answer>,
@@ -245,8 +242,7 @@ const drainLockedOwner = Effect.fnUntraced(function* <Entry, Answer>(
 })
 
 /**
- * Records a batch as its own trace, because it does not belong to a single request. The batch and each request in it
- * are linked to each other. The batch's span replaces the span of its SQL statement, which is not recorded.
+ * Records a batch as its own trace with links to and from its requests. Its span replaces that of the SQL statement.
  */
 const traced = <A, E>(
   name: string,

@@ -103,8 +103,8 @@ const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string
 }
 
 /**
- * Returns the migrations, or fails if the database has a different history. The migrator compares only numbers, so it
- * would apply the rest of this schema to an incompatible one. The migrator loads migrations after locking its table.
+ * The migrator compares only numbers, so it would apply the rest of this schema to a database with a different history.
+ * It loads migrations after locking its table.
  */
 const loadChecked = (
   ours: ReadonlyArray<Migrator.ResolvedMigration>
@@ -137,8 +137,8 @@ const retryLocked = <A, E extends Migrator.MigrationError | SqlError.SqlError, R
   })
 
 /**
- * Migrates the database. Replicas may start at the same time: the migrator locks its own table until it is done, and a
- * replica whose lock wait times out retries.
+ * Replicas may start at the same time: the migrator locks its own table until it is done, and a replica whose lock wait
+ * times out retries.
  */
 export const runAll = (
   migrations: Readonly<Record<string, Migration>>
@@ -165,9 +165,7 @@ export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.
   }
 })
 
-/**
- * Runs only these migrations, on an empty database. Returns false and does nothing if this version lacks one of them.
- */
+/** For an empty database. Returns false and does nothing if this version lacks one of the migrations. */
 export const runOnly = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   if (names.some((name) => !Object.hasOwn(migrations, name))) return false
   yield* runAll(Record.filter(migrations, (_, name) => names.includes(name)))
@@ -175,8 +173,8 @@ export const runOnly = Effect.fnUntraced(function* (names: ReadonlyArray<string>
 })
 
 /**
- * Fails unless the database has the schema of this version: only `migrate` and the server change the schema (R74).
- * `takesNewer` also accepts a database that a newer version has migrated.
+ * Only `migrate` and the server change the schema (R74). `takesNewer` also accepts a database that a newer version has
+ * migrated.
  */
 export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { readonly takesNewer: boolean }) {
   const { applied, pending, unknown } = yield* state

@@ -40,8 +40,8 @@ export const retryTransient = <A, E, R>(effect: Effect.Effect<A, E | SqlError.Sq
 const maxPause = Schedule.spaced("500 millis")
 
 /**
- * Retries a statement until the database responds, for at most `duration`. Use it for statements that must not be
- * reported as failed if they were committed. After a lost connection, only a retry can tell.
+ * For statements that must not be reported as failed if they were committed: after a lost connection, only a retry can
+ * tell.
  */
 export const retryUntilKnown =
   (duration: Duration.Duration) =>

@@ -41,7 +41,7 @@ const limitOf = (): number | undefined => {
 const isExhaustion = (error: unknown): boolean =>
   Predicate.hasProperty(error, "code") && (error.code === "EMFILE" || error.code === "ENFILE")
 
-/** Counts the open descriptors, including the one for this read. Fails when none is left. */
+/** Includes the descriptor for this read. Fails when none is left. */
 const countOpen = (max: number): number => {
   try {
     return readdirSync("/proc/self/fd").length - 1
@@ -79,10 +79,7 @@ const watch = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.repeat(check, Schedule.spaced(checkInterval)))
 })
 
-/**
- * Watches the file descriptors. When none is left, Node accepts connections and closes them at once, without an event
- * or an error.
- */
+/** Without a free descriptor, Node accepts connections and closes them at once, with no event or error. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* Metric.update(exhausted.of(), 0)

@@ -14,9 +14,9 @@ import { version } from "../../domain/version.ts"
 import { counter } from "../../services/telemetry/Instrument.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import { KeepAliveAgent } from "../outgoing/KeepAliveAgent.ts"
-import { samplingOf } from "./Sampling.ts"
-import * as SpanQueue from "./SpanQueue.ts"
-import * as SpanTracer from "./SpanTracer.ts"
+import { samplingOf } from "./spans/Sampling.ts"
+import * as SpanQueue from "./spans/SpanQueue.ts"
+import * as SpanTracer from "./spans/SpanTracer.ts"
 
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"
@@ -84,10 +84,7 @@ interface Destination {
   readonly httpAgentOptions: () => KeepAliveAgent
 }
 
-/**
- * The destination of a signal, if it has one. The shared endpoint is a base URL; the endpoint of one signal is
- * complete.
- */
+/** The shared endpoint is a base URL; the endpoint of one signal is complete. */
 const destinationOf = (signal: Signal, config: Settings): Destination | undefined => {
   const { endpoint, exporter, headers } = {
     traces: {
@@ -211,7 +208,6 @@ const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
 
 const options = { shutdownTimeout: shutdownTimeoutMs }
 
-/** Exports every signal that has an endpoint. */
 export const layer = (config: Settings): Layer.Layer<never> =>
   Layer.unwrap(
     Effect.gen(function* () {

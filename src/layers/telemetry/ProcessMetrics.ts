@@ -131,7 +131,6 @@ const buildInfo = gauge("quarry.build.info", {
   labels: ["version", "commit", "node"]
 })
 
-/** Exports the running version. */
 export const build = (commit: string | undefined): Layer.Layer<never> =>
   Layer.effectDiscard(Metric.update(buildInfo.of(version, commit ?? "unknown", process.versions.node), 1))
 

@@ -14,7 +14,7 @@ import { LogFormat } from "../Logging.ts"
 import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
 import { type DeveloperAccess, developerEmail, greet } from "./Greeting.ts"
 
-/** Leaves the processor to the start and to the first search after it. */
+/** Leaves the CPU to the start and to the first search. */
 const untilServed = Effect.flatMap(Readiness, ({ report }) =>
   Effect.repeat(report, { until: ({ ready }) => ready, schedule: Schedule.spaced("100 millis") })
 ).pipe(Effect.andThen(Effect.sleep("1 second")))

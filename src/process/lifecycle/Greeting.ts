@@ -10,13 +10,12 @@ export interface DeveloperAccess {
   readonly link: Redacted.Redacted
 }
 
-/** Facts about a started server for the person who started it. */
 export interface Greeting {
   readonly bound: string
   readonly baseUrl: string
-  /** Undefined unless this start made the developer account. */
+  /** Set if this start created the developer account. */
   readonly access: DeveloperAccess | undefined
-  /** The directory of the embedded store; undefined on a database server. */
+  /** Of the embedded store; undefined with a database server. */
   readonly dataDir: string | undefined
 }
 
@@ -30,7 +29,7 @@ const searchLine = ({ baseUrl }: Greeting, { key }: DeveloperAccess): string =>
 
 const listens = ({ baseUrl, bound }: Greeting): string => `Quarry listens at ${bound} (BASE_URL is ${baseUrl})`
 
-/** Names the port that was bound where the address that clients use has another one. */
+/** Names the bound port if clients use another one. */
 const elsewhere = ({ baseUrl, bound }: Greeting): string =>
   new URL(bound).port === new URL(baseUrl).port ? "" : ` (listens at ${bound})`
 
@@ -56,7 +55,7 @@ const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
 
 const green = (text: string): string => `\u001b[32m${text}\u001b[39m`
 
-/** Draws a frame where it fits, so that no line wraps and no address is cut by the frame. */
+/** Without a frame if it does not fit: lines must not wrap, and a frame must not cut an address. */
 const framed = (lines: ReadonlyArray<string>, { columns, hasColors }: Terminal): ReadonlyArray<string> => {
   const width = Math.max(...lines.map((line) => line.length))
   if (!hasColors || width + "│  │".length > columns) return lines
@@ -65,7 +64,7 @@ const framed = (lines: ReadonlyArray<string>, { columns, hasColors }: Terminal):
   return [green(`╭${edge}╮`), ...lines.map((line) => `${bar} ${line.padEnd(width)} ${bar}`), green(`╰${edge}╯`)]
 }
 
-/** At most eleven lines. The command stands alone on its line, so that it can be copied whole. */
+/** At most eleven lines. The command has its own line, so that it can be copied whole. */
 export const greetingLines = (greeting: Greeting, terminal: Terminal): ReadonlyArray<string> => [
   ...framed(factsOf(greeting), terminal),
   ...(greeting.access === undefined ? [] : ["Try it:", searchLine(greeting, greeting.access)])

@@ -16,7 +16,7 @@ import { AppConfig } from "../../settings/Settings.ts"
 
 export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
 
-/** The secrets of a deployment. During a rotation, each has a new and an old value. */
+/** During a rotation, each secret has a new and an old value. */
 export interface SecretValues {
   readonly authSecret: Arr.NonEmptyReadonlyArray<Redacted.Redacted>
   readonly keyPepper: Arr.NonEmptyReadonlyArray<Redacted.Redacted>
@@ -92,7 +92,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
   new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
 
-/** The effective secrets: from the environment, or else from the embedded store. */
+/** From the environment, or else from the embedded store. */
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
   static readonly layer: Layer.Layer<Secrets, SecretsUnavailable, AppConfig | FileSystem.FileSystem | Path.Path> =
     Layer.effect(

@@ -16,7 +16,9 @@ const maxComplaintCharacters = 8_192
 /** Killing the child is safe: an incomplete store is discarded. */
 const forceKillAfter = "5 seconds"
 
-/** Creates the embedded store if there is none, in a child process, because the memory for this is never given back. */
+/**
+ * Creates the store if it is missing, in a child process, because the process would never release the memory for this.
+ */
 export const makeMissing = Effect.gen(function* () {
   const { databaseUrl, dataDir } = yield* AppConfig
   if (databaseUrl !== undefined || dataDir === "memory:") return
@@ -28,7 +30,7 @@ export const makeMissing = Effect.gen(function* () {
 }).pipe(Effect.provide(Secrets.layer))
 
 const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
-  // Without the optimizing compiler of WebAssembly, which would take CPU from the start of the server for seconds.
+  // Disables WebAssembly's optimizing compiler, which would take CPU from the server's start for seconds.
   const child = yield* ChildProcess.make(process.execPath, ["--liftoff-only", program, dataDir], {
     stdin: "ignore",
     stdout: "ignore",

@@ -27,8 +27,8 @@ import * as Plans from "../Plans.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 
 /**
- * The database that the settings name, as it is: a Postgres server, or the one embedded in this process. The embedded
- * one is opened after the secrets, which find out whether the directory is a store at all.
+ * The configured Postgres server, or the database embedded in this process. The embedded one is opened after the
+ * secrets, which check if the directory is a store at all.
  */
 const databaseWith = (options: { readonly readOnly: boolean }) =>
   Layer.unwrap(
@@ -51,7 +51,7 @@ const databaseWith = (options: { readonly readOnly: boolean }) =>
 
 export const database = databaseWith({ readOnly: false })
 
-/** Commands make no embedded store where there is none, except for `migrate`. */
+/** Only `migrate` creates a missing embedded store. */
 const madeStore = Layer.effectDiscard(
   Effect.gen(function* () {
     const { databaseUrl, dataDir } = yield* AppConfig
@@ -62,10 +62,9 @@ const madeStore = Layer.effectDiscard(
   })
 )
 
-/** The database of a command, as it is. */
 export const commandDatabase = Layer.provide(database, madeStore)
 
-/** The database of a command that only reads. It refuses writes. */
+/** Rejects writes. */
 export const readOnlyDatabase = Layer.provide(databaseWith({ readOnly: true }), madeStore)
 
 const given = Effect.map(Secrets, ({ authSecret, keyPepper }) => ({ AUTH_SECRET: authSecret, KEY_PEPPER: keyPepper }))
@@ -79,17 +78,16 @@ const eventBooks = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventBooksSql.layer({ keyring: AUTH_SECRET }))
 )
 
-/** Lets a command on a database of this version's schema alone (R74). */
+/** Fails unless the database has exactly this version's schema (R74). */
 const presentSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: false }))
 
-/** The rotation of the secrets with its audit, which works with secrets that the database does not know. */
+/** Works with secrets that the database does not know. */
 export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
   Layer.merge(AuditSql.layer),
   Layer.provide(presentSchema),
   Layer.provide(commandDatabase)
 )
 
-/** The stores on a database that is open, for the server or for commands. */
 const stores = (options: { readonly reports: boolean; readonly writes: boolean }) =>
   Layer.mergeAll(
     AccountsSql.layer,
@@ -105,24 +103,23 @@ const stores = (options: { readonly reports: boolean; readonly writes: boolean }
     ReplicasSql.layer
   ).pipe(
     Layer.provideMerge(keyrings(options)),
-    // Everything that stands on the stores has the database's clock too: sign-in, and the usage of an account.
+    // Sign-in and usage need the database's clock too.
     Layer.provideMerge(DatabaseClock.layer()),
     Layer.provide([IdsLayer.layer, Plans.layer])
   )
 
-/** The id with which this process reports itself as a replica, and marks its holds. */
+/** Identifies this process as a replica, and its holds. */
 export const replicaId = Layer.effect(
   ReplicaId,
   Effect.flatMap(Ids, ({ make }) => make("rep_"))
 ).pipe(Layer.provide(IdsLayer.layer))
 
-/** The choice of `QUARRY_BACKGROUND`. Each layer that acts on its own is provided with it here, so that none is built without. */
+/** From `QUARRY_BACKGROUND`. Every layer that acts on its own gets it here, so that none is built without it. */
 export const background = Layer.effect(
   ActsOnItsOwn,
   Effect.map(AppConfig, ({ quarryBackground }) => quarryBackground === "on")
 )
 
-/** All stores of the server, on the database with the present schema. */
 export const layer = stores({ reports: true, writes: true }).pipe(
   Layer.provideMerge(Migrations.layer),
   Layer.provide(database),
@@ -131,21 +128,20 @@ export const layer = stores({ reports: true, writes: true }).pipe(
 
 const notActing = Layer.succeed(ActsOnItsOwn, false)
 
-/** The stores of a command, which is not a replica: a rotation does not wait for it, and upkeep is left to the server. */
+/** A command is not a replica: a rotation does not wait for it, and it leaves upkeep to the server. */
 export const commandLayer = stores({ reports: false, writes: true }).pipe(
   Layer.provide(presentSchema),
   Layer.provide(commandDatabase),
   Layer.provide(notActing)
 )
 
-/** The stores of a command that only reads. */
 export const readingLayer = stores({ reports: false, writes: false }).pipe(
   Layer.provide(presentSchema),
   Layer.provide(readOnlyDatabase),
   Layer.provide(notActing)
 )
 
-/** The upkeep of the query log, which the server alone does. */
+/** Only in the server. */
 export const logMaintenance = Layer.unwrap(
   Effect.map(AppConfig, ({ queryLogRetention }) => LogMaintenance.layer({ retention: queryLogRetention }))
 ).pipe(Layer.provide(Migrations.layer), Layer.provide(database), Layer.provide(background))

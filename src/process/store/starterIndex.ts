@@ -32,12 +32,12 @@ export const fillFirstIn = Effect.fnUntraced(function* (dataDir: string) {
   if (yield* fillFirst) yield* files.writeFileString(yield* markerIn(dataDir), "")
 })
 
-/** Documents between two lines of the log. */
+/** Interval of progress in the log, in documents. */
 const reportedDocuments = 5_000
 
 const workName = "starter_documents"
 
-/** Loads the other starter documents. The log and `/readyz?full` report how far it is. */
+/** Loads the remaining starter documents. The log and `/readyz?full` report progress. */
 export const fillRest = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const readiness = yield* Readiness
@@ -65,7 +65,7 @@ export const fillRest = Effect.gen(function* () {
   yield* Effect.logInfo(`Loaded the starter documents. The index has ${documents} documents.`)
 })
 
-/** `fillRest` if the marker file exists, unless the operator has cleared the index since. */
+/** Does nothing without the marker file, or if the operator has cleared the index since. */
 export const fillRestIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   const marker = yield* markerIn(dataDir)

@@ -15,7 +15,7 @@ import { ask, configure, type End, isServing, launch, type WorkerProcess } from 
 
 class WorkerNotStarted extends OperatorError("WorkerNotStarted") {}
 
-/** The backoff before a worker is replaced. It doubles with each worker that fails early. */
+/** Doubles with each worker that fails early. */
 const minPauseMs = 1_000
 const maxPauseMs = 30_000
 
@@ -64,7 +64,6 @@ const runWorker = Effect.fnUntraced(function* (state: State, number: number, isR
   return `Worker ${number} (process ${it.worker.process.pid}) has ended ${how}.`
 })
 
-/** Runs forever, replacing the worker whenever it ends. */
 const keep = Effect.fnUntraced(function* (state: State, number: number) {
   if (number > 1) yield* Deferred.await(state.first)
   let pauseMs = minPauseMs

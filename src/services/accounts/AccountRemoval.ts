@@ -18,7 +18,6 @@ export class AccountRemoval extends Context.Service<
      * completes it if the process ends first.
      */
     readonly remove: (accountId: string) => Effect.Effect<void, NotFound>
-    /** Ends the account and removes the person, but does not erase the log. */
     readonly end: (accountId: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/AccountRemoval") {

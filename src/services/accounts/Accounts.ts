@@ -4,34 +4,29 @@ import type { PaidPlan, Plan, PlanTable } from "../../domain/credits/Plan.ts"
 import { NotFound } from "../../domain/errors.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
 
-/** The plan of an account, as an operator sets it. */
 export interface PlanChoice {
   readonly plan: Plan
-  /** Searches in a period; the plan's own quota where undefined. Required where the plan has none, as `custom` usually. */
+  /** Searches per period. Undefined: the plan's quota. Required if the plan has none, as `custom` usually does. */
   readonly quota?: number | undefined
-  /** The plan's own concurrency where undefined. */
+  /** Undefined: the plan's concurrency. */
   readonly concurrency?: number | undefined
-  /**
-   * Start of the subscription in Unix milliseconds. Where undefined, calendar months apply, and a change of plan keeps
-   * the current cycle.
-   */
+  /** Unix milliseconds. Undefined: calendar months, or the current cycle on a plan change. */
   readonly cycleStart?: number | undefined
-  /** Cents for 1,000 pack credits, of a custom account alone. It can buy no packs where undefined (R42). */
+  /** Cents per 1,000 pack credits, for custom accounts only. Undefined: it cannot buy packs (R42). */
   readonly packRate?: number | undefined
 }
 
-/** The filters of a list of accounts. An undefined one matches every account. */
+/** Undefined filters match every account. */
 export interface AccountQuery {
-  /** Found in the address or a marketplace subscriber's name in any letter case, or the begin of the account's id. */
+  /** Part of the address or marketplace name in any letter case, or a prefix of the account's ID. */
   readonly text: string | undefined
   readonly plan: Plan | undefined
   readonly suspended: boolean | undefined
-  /** The id of the last account of the page before. */
+  /** The ID of the previous page's last account. */
   readonly after: string | undefined
   readonly limit: number
 }
 
-/** An account that cannot be made or changed as chosen. The message says why and what to do. */
 export class AccountError extends OperatorError("AccountError") {
   static taken(email: string): AccountError {
     return new AccountError({ message: `There is an account for ${email} already: use it, or give another address.` })
@@ -49,60 +44,51 @@ export class Accounts extends Context.Service<
   Accounts,
   {
     /**
-     * Makes an account. A mailbox gets the trial's credits once (R32): an account at a mailbox that had them before gets
-     * what is left of them, and none while another account of the mailbox has them.
+     * Grants the trial's credits once per mailbox (R32): a later account of the mailbox gets what is left, or nothing
+     * while another account has it.
      */
     readonly create: (choice: PlanChoice & { readonly email: string }) => Effect.Effect<Account, AccountError>
     readonly byId: (id: string) => Effect.Effect<Account, NotFound>
-    /** Finds the account of an address in any letter case. */
+    /** Ignores letter case. */
     readonly byEmail: (email: string) => Effect.Effect<Account, NotFound>
-    /** A page of the accounts, newest first. */
+    /** Newest first. */
     readonly list: (query: AccountQuery) => Effect.Effect<ReadonlyArray<Account>>
     /**
-     * Changes the plan at once. The use of the current cycle stays counted (R31). The cycle's quota becomes the new
-     * plan's, or the use so far where that is more.
+     * Takes effect immediately. Credits used in the current cycle stay counted (R31), and the cycle's quota becomes the
+     * new plan's, but at least what was used.
      */
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountError>
-    /**
-     * Changes the address. A trial goes on with what is left of the trial of the new address's mailbox (R32). It does not change
-     * with which address a person signs in: `People.setEmail` does.
-     */
+    /** `People.setEmail` changes the sign-in. A trial continues with what is left of the new mailbox's trial (R32). */
     readonly setEmail: (id: string, email: string) => Effect.Effect<Account, NotFound | AccountError>
     /**
-     * Suspends an account: no credential of it is accepted any more, on any replica within 10 seconds. Keys, ledger, log
-     * and packs stay (R49). Suspending it again keeps the first time.
+     * No credential of the account is accepted any more, on any replica within 10 seconds. Keys, ledger, log and packs
+     * stay (R49). Suspending it again keeps the first time.
      */
     readonly suspend: (id: string) => Effect.Effect<Account, NotFound>
-    /** Ends the suspension of an account, if there is one. */
     readonly resume: (id: string) => Effect.Effect<Account, NotFound>
     /**
-     * The account of a marketplace subscriber, made with the first request. There is one for each subscriber over all
-     * replicas, without an address and without a quota, counted by UTC calendar month (R23).
+     * The account of a marketplace subscriber, created with the first request, once over all replicas. It has no
+     * address and no quota, and is counted by UTC calendar month (R23).
      */
     readonly ofSubscriber: (user: string, plan: PaidPlan) => Effect.Effect<Account>
-    /**
-     * Deletes the account with its address, and revokes its keys. The ledger stays, and so does the record that the
-     * address has had its trial (R32).
-     */
+    /** Also deletes the address and revokes the keys. The ledger and the record of the trial stay (R32). */
     readonly remove: (id: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/Accounts") {}
 
-/** The error for an unknown id or address. */
 export const noSuchAccount = (idOrEmail: string): NotFound =>
   new NotFound({ message: `There is no account ${idOrEmail}.` })
 
-/** The highest concurrency; a higher number is a typing mistake. */
+/** A higher number is a typing mistake. */
 export const maxConcurrency = 10_000
 
 interface ChosenTerms {
   readonly quota: number
   readonly concurrency: number
-  /** The limits that were chosen, and so do not follow the plan. */
+  /** Limits chosen for this account, which therefore do not follow the plan. */
   readonly agreed: Pick<Account, "agreedQuota" | "agreedConcurrency">
 }
 
-/** Resolves the quota and concurrency of a choice, and fails where they are not possible. */
 export const termsOf = (choice: PlanChoice, plans: PlanTable): Effect.Effect<ChosenTerms, AccountError> => {
   const quota = choice.quota ?? plans[choice.plan].quota
   const concurrency = choice.concurrency ?? plans[choice.plan].concurrency
@@ -122,7 +108,7 @@ export const termsOf = (choice: PlanChoice, plans: PlanTable): Effect.Effect<Cho
   })
 }
 
-/** Fails for the trial without an email address, because the trial is granted to addresses. */
+/** The trial is granted to addresses, so it needs one. */
 export const requireTrialAddress = (plan: Plan, email: string): Effect.Effect<void, AccountError> =>
   plan === "trial" && email === ""
     ? Effect.fail(new AccountError({ message: "The trial belongs to an email address: give one." }))

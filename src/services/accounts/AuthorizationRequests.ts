@@ -7,11 +7,9 @@ import type { Browser, Redirect, TooManyAttempts } from "./SignIn.ts"
 export interface AuthorizationRequest {
   /** The name that the app chose for itself, if any. */
   readonly appName: string | undefined
-  /** The app's client ID. */
   readonly appId: string
-  /** The permissions that the app requests. */
   readonly scopes: ReadonlyArray<ToolScope>
-  /** The registered URI that receives the decision. */
+  /** Receives the decision; registered by the app. */
   readonly redirectUri: string
 }
 

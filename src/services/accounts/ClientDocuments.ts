@@ -13,7 +13,7 @@ export class ClientDocumentUnusable extends Data.TaggedError("ClientDocumentUnus
 export class ClientDocuments extends Context.Service<
   ClientDocuments,
   {
-    /** Fetches an app's document from its client ID, under the rules for pages: only public addresses, and limits. */
+    /** Applies the rules for pages: only public addresses, and limits. `clientId` is the document's URL. */
     readonly fetch: (clientId: string) => Effect.Effect<FetchedDocument, ClientDocumentUnusable>
   }
 >()("quarry/services/ClientDocuments") {}

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { NotFound } from "../../domain/errors.ts"
 
-/** An app that a person authorized. Times are Unix milliseconds. */
+/** Times are Unix milliseconds. */
 export interface ConnectedApp {
   readonly id: string
   /** The name that the app chose for itself, if any. */
@@ -20,11 +20,11 @@ export const maxListedApps = 100
 export class ConnectedApps extends Context.Service<
   ConnectedApps,
   {
-    /** The apps of the account's person, newest first, at most `maxListedApps`. */
+    /** Newest first, at most `maxListedApps`. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ConnectedApp>>
-    /** Limits the credits that an app may spend each UTC day, or removes the limit. Takes effect immediately. */
+    /** Undefined removes the limit. Takes effect immediately. */
     readonly limit: (accountId: string, clientId: string, dailyCredits: number | undefined) => Effect.Effect<void>
-    /** Revokes an app's authorization and its tokens. */
+    /** Also revokes its tokens. */
     readonly end: (accountId: string, appId: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/ConnectedApps") {}

@@ -70,8 +70,8 @@ export class Credentials extends Context.Service<
   Credentials,
   {
     /**
-     * Authenticates the caller. Only the first kind of credential present counts; a kind that the route does not accept
-     * fails without a look-up. Suspended accounts and keys outside their networks fail like unknown credentials.
+     * Only the first kind of credential present counts; a kind that the route does not accept fails without a lookup.
+     * Suspended accounts and keys outside their networks fail like unknown credentials.
      */
     readonly authenticate: (
       credentials: RequestCredentials,

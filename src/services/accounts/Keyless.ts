@@ -9,7 +9,7 @@ import { Accounts } from "./Accounts.ts"
 /** Calls without a credential that the operator allows, for clients that cannot send one (R43). */
 export interface Keyless {
   readonly networks: ReadonlyArray<IpNetwork.IpNetwork>
-  /** The account that pays. Fails if it is suspended or was removed. */
+  /** Fails if the account that pays is suspended or was removed. */
   readonly principal: Effect.Effect<KeylessPrincipal, Unauthorized>
 }
 
@@ -20,7 +20,6 @@ export const Keyless = Context.Reference<Keyless | undefined>("quarry/services/K
 /** At most as long as keys are cached, so that a suspension takes effect equally soon. */
 const accountTtl = "5 seconds"
 
-/** Fails if the account does not exist. */
 export const makeKeyless = Effect.fnUntraced(function* (
   accountId: string,
   networks: ReadonlyArray<IpNetwork.IpNetwork>

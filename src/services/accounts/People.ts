@@ -2,7 +2,6 @@ import { Context, type Effect, type Redacted } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
 
-/** A single-use link to set a password. */
 export interface SignInLink {
   /** As powerful as the person's password until it is used or expires. */
   readonly link: Redacted.Redacted
@@ -10,7 +9,6 @@ export interface SignInLink {
   readonly expiresAt: number
 }
 
-/** The person of an account cannot be changed as requested. The message says why and what to do. */
 export class PersonError extends OperatorError("PersonError") {
   static taken(email: string): PersonError {
     return new PersonError({ message: `${email} is already used to sign in. Choose another address.` })

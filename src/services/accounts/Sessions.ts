@@ -4,10 +4,10 @@ import type { NotFound, Unauthorized } from "../../domain/errors.ts"
 
 export const maxListedSessions = 100
 
-/** Limits open sessions of a person. A new one ends the oldest. */
+/** A new session ends the oldest. */
 export const maxSessions = 20
 
-/** A session that has not ended. Times are Unix milliseconds. */
+/** Times are Unix milliseconds. */
 export interface OpenSession {
   /** Not the secret in the cookie. */
   readonly id: string
@@ -15,7 +15,7 @@ export interface OpenSession {
   /** The last extension: daily while it is used. */
   readonly extendedAt: number
   readonly expiresAt: number
-  /** The `User-Agent` header, if any. */
+  /** The `User-Agent` header. */
   readonly userAgent: string | undefined
 }
 
@@ -27,9 +27,9 @@ export class Sessions extends Context.Service<
     readonly cookieName: string
     /** All invalid cookies fail alike. A session that has ended is rejected by every replica at once. */
     readonly authenticate: (cookie: Redacted.Redacted) => Effect.Effect<SessionPrincipal, Unauthorized>
-    /** Open sessions of the account's person, newest first, at most `maxListedSessions`. */
+    /** Newest first, at most `maxListedSessions`. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<OpenSession>>
-    /** Ends a session. Apps authorized in it keep their access. */
+    /** Apps authorized in the session keep their access. */
     readonly end: (accountId: string, sessionId: string) => Effect.Effect<void, NotFound>
     /** Removes the person of an account: sessions, identities and address. */
     readonly forget: (accountId: string) => Effect.Effect<void>

@@ -3,7 +3,6 @@ import type { SignUpMode } from "../../domain/accounts/signUp.ts"
 
 export type IdentityProvider = "google" | "github"
 
-/** A person's browser. */
 export interface Browser {
   /** The `Cookie` header, which may contain a session. */
   readonly cookies: Redacted.Redacted | undefined
@@ -27,7 +26,7 @@ export interface PasswordSignIn {
   readonly returnPath: string
 }
 
-/** An unknown address or a wrong password. The error does not reveal which. */
+/** An unknown address or a wrong password; callers cannot tell which. */
 export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {}
 
 /** The address is not confirmed yet. A new link has been sent. */
@@ -60,17 +59,13 @@ export type SignInError =
 export class SignIn extends Context.Service<
   SignIn,
   {
-    /** The configured identity providers. */
     readonly providers: ReadonlyArray<IdentityProvider>
     readonly signUpMode: SignUpMode
     /** False without a mail server: the operator forwards the links from the log. */
     readonly deliversEmails: boolean
     /** Opens a session and continues with the app's authorization request. */
     readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
-    /**
-     * Creates a person and their account. Returns undefined if the address must be confirmed by email first, which also
-     * hides if the address was already known.
-     */
+    /** Undefined if the address must be confirmed by email first, which also hides if it was already known. */
     readonly signUp: (browser: Browser, signUp: PasswordSignIn) => Effect.Effect<Redirect | undefined, SignInError>
     /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */
     readonly atProvider: (
@@ -78,14 +73,12 @@ export class SignIn extends Context.Service<
       provider: IdentityProvider,
       paths: { readonly returnPath: string; readonly failurePath: string }
     ) => Effect.Effect<Redirect, SignInError>
-    /**
-     * Emails a link to reset the password, which then continues at `returnPath`. Also succeeds for unknown addresses.
-     */
+    /** The emailed link continues at `returnPath`. Also succeeds for unknown addresses. */
     readonly requestPasswordReset: (
       browser: Browser,
       request: { readonly email: string; readonly returnPath: string }
     ) => Effect.Effect<void, SignInError>
-    /** The email address that a password link belongs to. Undefined if the link was used or has expired. */
+    /** Undefined if the link was used or has expired. */
     readonly addressOfLink: (token: Redacted.Redacted) => Effect.Effect<string | undefined>
     /**
      * Sets a new password with a single-use token from an email and signs the person in. Confirms the address, ends all

@@ -29,7 +29,7 @@ import {
 } from "./PaymentProvider.ts"
 import { Reconciler } from "./Reconciler.ts"
 
-/** The account's subscription in our books. Times are Unix milliseconds. */
+/** Times are Unix milliseconds. */
 export interface SubscriptionState {
   readonly status: "active" | "past_due"
   readonly plan: SoldPlan
@@ -60,7 +60,7 @@ export interface CheckoutPage {
 }
 
 const syncEveryMs = 5_000
-/** Retry time if the provider does not give one. */
+/** Used if the provider gives none. */
 const defaultRetrySeconds = 30
 
 interface Deps {
@@ -121,7 +121,7 @@ const stateOf = (it: SoldSubscription, graceMs: number): SubscriptionState => ({
 
 const isSold = (plan: Plan): plan is SoldPlan => plan !== "trial" && plan !== "custom"
 
-/** Cents per 1,000 pack credits. Undefined if the account cannot buy packs now. */
+/** Cents per 1,000 credits. Undefined if the account cannot buy packs now. */
 const packRateOf = (
   plans: PlanTable,
   { packRate, plan }: Account,
@@ -132,7 +132,6 @@ const packRateOf = (
   return subscription?.status === "active" && isSold(plan) ? rate : undefined
 }
 
-/** Dependencies for reading the books without asking the provider. */
 type BooksDeps = Pick<Deps, "accounts" | "books" | "clock" | "terms" | "plans">
 
 /** An account's payments in the books, even if nothing is sold anymore (R42). */
@@ -156,7 +155,6 @@ export const bookedState = (deps: BooksDeps) =>
     }
   })
 
-/** Fails if purchases are not allowed: the checkout is closed, or a dispute was lost. */
 const requireOpen = ({ terms }: Deps, { blockedAt }: BilledAccount) =>
   !terms.isOpen ? Effect.fail(closed) : blockedAt === undefined ? Effect.void : Effect.fail(needsOperator)
 
@@ -237,7 +235,6 @@ const readSoon = Effect.fnUntraced(function* ({ books, ids }: Deps, subscription
   yield* books.store({ deliveryId, kind: "quarry.plan_change", object, attempts: 0 })
 })
 
-/** Translates errors of a change at the provider to the API's errors. */
 const translateErrors = <A>(
   deps: Deps,
   subscriptionId: string,
@@ -322,7 +319,7 @@ const sync = (deps: Deps): Billing["Service"]["sync"] =>
     if (yield* books.takeTurn(account.id, syncEveryMs)) {
       yield* Effect.gen(function* () {
         const page = checkoutId === undefined ? undefined : yield* provider.checkout(checkoutId)
-        // Another account's checkout must not affect this account.
+        // The checkout ID comes from the caller and may belong to another account.
         if (page?.accountId === account.id && page.customerId !== undefined) {
           yield* books.keepCustomer(account.id, page.customerId)
         }
@@ -379,10 +376,7 @@ export class Billing extends Context.Service<
      * `checkoutId` is the checkout that the user returns from.
      */
     readonly sync: (account: Account, checkoutId: string | undefined) => Effect.Effect<BillingState, BillingUnavailable>
-    /**
-     * Verifies and stores a delivery of the provider. Processing follows later. An invalid delivery is counted and
-     * otherwise ignored.
-     */
+    /** Only verifies and stores; the inbox is processed later. An invalid delivery is counted. */
     readonly receive: (
       headers: Readonly<Record<string, string | undefined>>,
       body: Uint8Array

@@ -4,9 +4,7 @@ import type { Nudge, Order } from "./PaymentProvider.ts"
 
 export interface BilledAccount {
   readonly customerId: string | undefined
-  /**
-   * Unix milliseconds of a lost dispute, after which purchases need an operator; undefined if purchases are allowed.
-   */
+  /** Unix milliseconds of a lost dispute, after which only an operator can allow purchases. */
   readonly blockedAt: number | undefined
   /** Including ended ones. */
   readonly subscriptions: ReadonlyArray<SoldSubscription>
@@ -29,7 +27,7 @@ export interface BookedOrder {
   readonly createdAt: number
 }
 
-/** All subscriptions of an account and their orders, read at one time. */
+/** The state of an account's subscriptions at one time. */
 export interface SubscriptionReading {
   readonly accountId: string
   readonly customerId: string
@@ -49,7 +47,7 @@ export interface InboxItem {
   readonly attempts: number
 }
 
-/** A customer to delete at the provider, because the account was deleted here. */
+/** To delete at the provider, because the account was deleted here. */
 export interface Removal {
   readonly customerId: string
   readonly accountId: string
@@ -79,7 +77,6 @@ export class BillingBooks extends Context.Service<
     ) => Effect.Effect<{ readonly customerId: string } | "taken" | "leaving" | "unknown">
     /** An increasing number. A reading takes one before it asks the provider. */
     readonly nextReading: Effect.Effect<number>
-    /** Updates plan, period and pending change of an account. */
     readonly bookSubscriptions: (reading: SubscriptionReading) => Effect.Effect<Booking>
     /** Grants the credits of a paid order, and takes back those of a refund or lost dispute (R38, R40). */
     readonly bookOrder: (order: Order, reading: number) => Effect.Effect<Booking>
@@ -89,17 +86,15 @@ export class BillingBooks extends Context.Service<
     readonly unblock: (accountId: string) => Effect.Effect<boolean>
     readonly orders: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<BookedOrder>>
     readonly order: (orderId: string) => Effect.Effect<BookedOrder | undefined>
-    /** All subscriptions in the books that have not ended. */
     readonly openSubscriptions: Effect.Effect<ReadonlyArray<SoldSubscription & { readonly accountId: string }>>
     readonly pendingOrders: Effect.Effect<ReadonlyArray<string>>
     /** Returns true at most once per `everyMs` for an account, which may then ask the provider. */
     readonly takeTurn: (accountId: string, everyMs: number) => Effect.Effect<boolean>
-    /** Stores a delivery. False if its ID is already stored. */
+    /** False if its ID is already stored. */
     readonly store: (delivery: InboxItem) => Effect.Effect<boolean>
     /** Leases due deliveries for `leaseMs`. */
     readonly takeDeliveries: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<InboxItem>>
     readonly finishDeliveries: (deliveryIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Schedules another attempt after `waitMs`. */
     readonly postponeDeliveries: (
       deliveryIds: ReadonlyArray<string>,
       reason: string,
@@ -112,8 +107,8 @@ export class BillingBooks extends Context.Service<
     /** Queues the removal of a customer with a subscription but without an account. False if already queued. */
     readonly queueRemoval: (customerId: string, accountId: string) => Effect.Effect<boolean>
     /**
-     * Takes a sweep if no replica made one of this extent within `everyMs`; otherwise undefined. `since` is the start
-     * of the last completed sweep in Unix milliseconds, or 0.
+     * Undefined if a replica made such a sweep within `everyMs`. `since` is the start of the last one in Unix
+     * milliseconds, or 0.
      */
     readonly takeSweep: (
       extent: SweepExtent,

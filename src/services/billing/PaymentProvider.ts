@@ -1,7 +1,7 @@
 import { Context, Data, type Duration, type Effect, type Redacted } from "effect"
 import type { PackSize, SoldPlan } from "../../domain/billing/Purchase.ts"
 
-/** A subscription at the provider. Times are Unix milliseconds. */
+/** Times are Unix milliseconds. */
 export interface Subscription {
   readonly id: string
   readonly customerId: string
@@ -20,7 +20,7 @@ export interface Subscription {
   readonly modifiedAt: number
 }
 
-/** An order at the provider. Amounts are net of tax, in cents. */
+/** Amounts are net of tax, in cents. */
 export interface Order {
   readonly id: string
   readonly customerId: string
@@ -33,7 +33,7 @@ export interface Order {
         readonly subscriptionId: string
         readonly reason: "create" | "cycle" | "update"
       }
-    /** Not created by Quarry, and ignored. */
+    /** Not created by Quarry. */
     | { readonly kind: "other" }
   readonly status: "pending" | "paid" | "void"
   readonly netCents: number
@@ -43,7 +43,7 @@ export interface Order {
   readonly modifiedAt: number
 }
 
-/** A disputed order. Only a lost dispute costs the operator money. */
+/** Only a lost dispute costs the operator money. */
 export interface Dispute {
   readonly id: string
   readonly orderId: string
@@ -76,7 +76,6 @@ export interface Nudge {
     | { readonly kind: "none" }
 }
 
-/** The provider could not be reached, did not respond in time, or responded with unreadable content. */
 export class ProviderUnavailable extends Data.TaggedError("ProviderUnavailable")<{
   /** For the operator's log. Contains no customer data and no secrets. */
   readonly reason: string
@@ -85,16 +84,15 @@ export class ProviderUnavailable extends Data.TaggedError("ProviderUnavailable")
 
 export class ProviderMissing extends Data.TaggedError("ProviderMissing")<{ readonly id: string }> {}
 
-/** The provider took no money, and nothing changed (R42). */
+/** Nothing was charged or changed (R42). */
 export class ProviderDeclined extends Data.TaggedError("ProviderDeclined") {}
 
 /** Another change of the subscription is still running (R42). */
 export class ProviderBusy extends Data.TaggedError("ProviderBusy") {}
 
-/** The customer with this email address belongs to another account (R42). */
+/** Another account's customer has this email address (R42). */
 export class CustomerTaken extends Data.TaggedError("CustomerTaken")<{ readonly customerId: string }> {}
 
-/** The signature, time or format of a delivery is invalid. */
 export class DeliveryInvalid extends Data.TaggedError("DeliveryInvalid")<{ readonly reason: string }> {}
 
 /** A finding of `billing check`, which the operator can fix. */
@@ -121,7 +119,6 @@ export class PaymentProvider extends Context.Service<
       buyer: Buyer,
       pack: { readonly credits: PackSize; readonly cents: number }
     ) => Effect.Effect<Page, ProviderUnavailable>
-    /** The customer of a checkout; undefined if the ID is unknown. */
     readonly checkout: (
       id: string
     ) => Effect.Effect<
@@ -145,15 +142,13 @@ export class PaymentProvider extends Context.Service<
     ) => Effect.Effect<Subscription, ProviderUnavailable | ProviderBusy | ProviderMissing>
     readonly subscription: (id: string) => Effect.Effect<Subscription, ProviderUnavailable | ProviderMissing>
     readonly subscriptionsOf: (customerId: string) => Effect.Effect<ReadonlyArray<Subscription>, ProviderUnavailable>
-    /** All subscriptions of the organization that have not ended. */
     readonly openSubscriptions: Effect.Effect<ReadonlyArray<Subscription>, ProviderUnavailable>
     readonly order: (id: string) => Effect.Effect<Order, ProviderUnavailable | ProviderMissing>
     readonly ordersOf: (
       of: { readonly customerId: string } | { readonly subscriptionId: string }
     ) => Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
-    /** Orders created since this time, in Unix milliseconds. */
+    /** `since` is in Unix milliseconds. */
     readonly ordersSince: (since: number) => Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
-    /** IDs of orders refunded since this time, in Unix milliseconds. */
     readonly refundedSince: (since: number) => Effect.Effect<ReadonlyArray<string>, ProviderUnavailable>
     /** Void orders, as far back as orders can be refunded. The provider does not list when they became void. */
     readonly voidOrders: Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
@@ -166,10 +161,9 @@ export class PaymentProvider extends Context.Service<
       headers: Readonly<Record<string, string | undefined>>,
       body: Uint8Array
     ) => Effect.Effect<Nudge, DeliveryInvalid>
-    /** Checks the token, products and webhook endpoint for `billing check`. */
     readonly check: Effect.Effect<ReadonlyArray<Finding>, ProviderUnavailable>
   }
 >()("quarry/services/PaymentProvider") {}
 
-/** The secrets that verify deliveries: two during a rotation. */
+/** Two during a rotation. */
 export type SigningSecrets = ReadonlyArray<Redacted.Redacted<string>>

@@ -21,7 +21,6 @@ export interface Drift {
   readonly objectId: string
 }
 
-/** Number of deliveries leased at a time, and duration of the lease. */
 const maxDeliveries = 64
 const leaseMs = Duration.toMillis(Duration.seconds(30))
 /** Limits concurrent reads, because the provider limits requests per minute. */
@@ -60,12 +59,11 @@ const toPlanOrder = ({ createdAt, purchase, status }: Order): ReadonlyArray<Plan
 const unlessMissing = <A>(read: Effect.Effect<A, ProviderUnavailable | ProviderMissing>) =>
   Effect.catchTag(read, "ProviderMissing", () => Effect.undefined)
 
-/** Queues the removal of a customer whose account was removed, which ends the subscription. */
+/** Ends the subscription too. */
 const leave = Effect.fnUntraced(function* ({ books }: Deps, { accountId, customerId, status }: Sold) {
   return status !== "ended" && (yield* books.queueRemoval(customerId, accountId))
 })
 
-/** Reads all subscriptions of an account, and the orders of active subscriptions. */
 const readSubscriptions = Effect.fnUntraced(function* (
   { provider }: Deps,
   accountId: string,
@@ -83,7 +81,6 @@ const readSubscriptions = Effect.fnUntraced(function* (
   )
 })
 
-/** Updates all subscriptions of an account, under its stored customer and the given one. */
 const updatePlan = Effect.fn("Reconciler.bringPlan")(function* (
   deps: Deps,
   accountId: string,
@@ -113,7 +110,7 @@ const bringSubscription = Effect.fnUntraced(function* (deps: Deps, id: string) {
   yield* updatePlan(deps, subscription.accountId, subscription.customerId)
 })
 
-/** Books an order. An order for a plan means that its subscription may have changed too. */
+/** An order for a plan means that its subscription may have changed too. */
 const bookOrder = Effect.fnUntraced(function* (deps: Deps, order: Order, reading: number) {
   const { books } = deps
   const { accountId, customerId, purchase } = order
@@ -140,7 +137,6 @@ const bringOrder = Effect.fnUntraced(function* (deps: Deps, id: string) {
   return order === undefined ? ("unknown" as const) : yield* bookOrder(deps, order, reading)
 })
 
-/** Updates a customer's orders, then its subscriptions. */
 const bringCustomer = Effect.fnUntraced(function* (deps: Deps, accountId: string, customerId: string) {
   const { books, provider } = deps
   const reading = yield* books.nextReading
@@ -187,7 +183,7 @@ const bringObject = Effect.fnUntraced(function* (deps: Deps, { id, kind }: Inbox
   }
 })
 
-/** Processes all deliveries of one object, which is read only once. */
+/** Reads the object once for all its deliveries. */
 const workOn = Effect.fnUntraced(function* (deps: Deps, items: readonly [InboxItem, ...ReadonlyArray<InboxItem>]) {
   const { books } = deps
   const ids = items.map(({ deliveryId }) => deliveryId)
@@ -252,7 +248,6 @@ const newlyVoid = Effect.fnUntraced(function* ({ books, provider }: Deps) {
   )
 })
 
-/** Updates orders created since `since` and orders awaiting payment, optionally also those refunded or voided. */
 const sweepOrders = Effect.fnUntraced(function* (deps: Deps, since: number, alsoTakenBack: boolean) {
   const { books, clock, provider } = deps
   const now = yield* storeTime(clock)
@@ -349,18 +344,16 @@ const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: Sweep
 export class Reconciler extends Context.Service<
   Reconciler,
   {
-    /** Updates all subscriptions of the customer that owns this subscription. */
+    /** Also updates the customer's other subscriptions. */
     readonly bringSubscription: (subscriptionId: string) => Effect.Effect<void, ProviderUnavailable>
-    /** Grants the credits of an order once, and takes back refunded ones (R38, R40). */
+    /** Grants the credits once, and takes back refunded ones (R38, R40). */
     readonly bringOrder: (orderId: string) => Effect.Effect<void, ProviderUnavailable>
     readonly bringAccount: (accountId: string) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable | NotFound>
-    /** Processes deliveries in the inbox and returns their number. Any replica may do this. */
+    /** Returns the number of deliveries. Any replica may do this. */
     readonly drainInbox: Effect.Effect<number>
-    /** Removes customers of removed accounts at the provider and returns their number. */
+    /** Returns the number of customers. */
     readonly drainRemovals: Effect.Effect<number>
-    /**
-     * Compares the books with the provider and fixes differences. `since` is in Unix milliseconds; 0 means everything.
-     */
+    /** Fixes differences between books and provider. `since` is in Unix milliseconds; 0 means everything. */
     readonly sweep: (extent: SweepExtent, since?: number) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
   }
 >()("quarry/services/Reconciler") {

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { HoldsStatus } from "../../domain/operations/Status.ts"
 
-/** A hold as the operator sees it. Times are Unix milliseconds of the database's clock. */
+/** Times are Unix milliseconds of the database's clock. */
 export interface ListedHold {
   readonly id: string
   readonly accountId: string

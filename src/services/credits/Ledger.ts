@@ -13,7 +13,7 @@ export interface Hold {
   readonly before: Allowance
 }
 
-/** A request with an idempotency key, which can be repeated without paying again (R44). */
+/** Can be repeated without paying again (R44). */
 export interface KeyedRequest {
   /** The same key on another route names another request. */
   readonly route: "query" | "bulk" | "page" | "pages"
@@ -22,7 +22,7 @@ export interface KeyedRequest {
   readonly content: string
 }
 
-/** The response to a keyed request, stored for 24 hours. */
+/** Stored for 24 hours. */
 export interface KeyedAnswer {
   readonly request: KeyedRequest
   readonly text: string
@@ -33,9 +33,7 @@ export type KeyedReservation =
   | { readonly _tag: "held"; readonly hold: Hold }
   /** The same request was charged. `text` is undefined if the response was too large to store. */
   | { readonly _tag: "answered"; readonly text: string | undefined; readonly allowance: Allowance }
-  /** The first request with the key is still running. */
   | { readonly _tag: "running" }
-  /** The key was used for a different request. */
   | { readonly _tag: "different" }
 
 export interface Settlement {
@@ -63,7 +61,7 @@ export interface Adjustment {
   readonly accountId: string
   /** Not 0. A positive number lets the account spend more, a negative one less. */
   readonly credits: number
-  /** The pack balance, or the usage of the current period's quota. */
+  /** `quota` changes the usage of the current period. */
   readonly to: "balance" | "quota"
   readonly reason: string
   readonly by: string
@@ -94,7 +92,6 @@ export class CorrectionImpossible extends OperatorError("CorrectionImpossible") 
     return new CorrectionImpossible({ message: message[0]?.toUpperCase() + message.slice(1) })
   }
 
-  /** The entries add up to a value that the ledger's invariants forbid. */
   static ofRepair({ accountId }: Repair, { expected, what }: Discrepancy): CorrectionImpossible {
     return new CorrectionImpossible({
       message: `The entries of ${accountId} add up to ${expected} for "${what}", which is below 0, below what is held, or beyond the quota. Use --keep figures, then correct with ledger adjust.`
@@ -124,7 +121,6 @@ export const discrepancyKinds = [
   "closed months of the ledger"
 ] as const
 
-/** A value of an account that differs from the sum of its entries. */
 export interface Discrepancy {
   readonly accountId: string
   readonly what: (typeof discrepancyKinds)[number]
@@ -180,24 +176,18 @@ export class Ledger extends Context.Service<
       reason: string,
       idempotencyKey?: string
     ) => Effect.Effect<number, NotFound | GrantDiffers>
-    /**
-     * Corrects credits with an entry that names operator and reason, and returns the new allowance. Fails, and does not
-     * clamp, if the account lacks the credits.
-     */
+    /** Writes an entry that names operator and reason. Fails, and does not clamp, if the account lacks the credits. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<Allowance, NotFound | CorrectionImpossible>
     /** Returns the credits of expired holds, each exactly once, and the number of these holds. */
     readonly sweep: Effect.Effect<number>
     /**
-     * Compares all accounts with their entries, holds and log, and records the run for metrics. Returns at most 10,000
-     * discrepancies. Compared entries are closed; each run rereads only a part of the closed ones.
+     * Compares every account's credits with its entries, holds and log, and records the run for metrics. Returns at
+     * most 10,000 discrepancies. Entries that were compared once are closed; a run rereads only some of them.
      */
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
-    /** Compares all entries, including closed ones. Its duration grows with their number. */
+    /** Also rereads closed entries, so its duration grows with their number. */
     readonly verifyFully: Effect.Effect<ReadonlyArray<Discrepancy>>
-    /**
-     * Makes an account's books consistent with entries that name operator and reason, and returns the previous
-     * discrepancies. Fails if credits would become negative or exceed the quota.
-     */
+    /** Returns the previous discrepancies. Fails if credits would become negative or exceed the quota. */
     readonly repair: (repair: Repair) => Effect.Effect<ReadonlyArray<Discrepancy>, NotFound | CorrectionImpossible>
   }
 >()("quarry/services/Ledger") {}

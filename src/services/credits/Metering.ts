@@ -9,23 +9,21 @@ import { creditsCharged, creditsDenied, creditsReturned } from "../telemetry/Met
 import { withSpan } from "../telemetry/Tracing.ts"
 import { type Hold, type KeyedRequest, Ledger } from "./Ledger.ts"
 
-/** The cost of a response, and the account's credits. */
 export interface Receipt {
   readonly creditsUsed: number
   /** The allowance before the request; undefined if no account pays. */
   readonly before: Allowance | undefined
   readonly balance: number
-  /** True if the response repeats one that was already charged (R44). */
+  /** The response repeats one that was already charged (R44). */
   readonly isReplay?: true
 }
 
-/** The response of the first request with an idempotency key (R44). */
 export interface Replay {
   readonly text: string
   readonly receipt: Receipt
 }
 
-/** A hold for searches. `settle` must be called exactly once. */
+/** `settle` must be called exactly once. */
 export interface OpenHold {
   readonly before: Allowance | undefined
   /** Logs one search or page and charges its cost. The rest stays held. */
@@ -85,7 +83,6 @@ export const makeMetering = Effect.gen(function* () {
     return { text, receipt: { creditsUsed: 0, before: allowance, balance: allowance.balance, isReplay: true } }
   })
 
-  /** The receipt of a request without any search. */
   const emptyReceipt = (principal: Principal): Effect.Effect<Receipt> =>
     principal._tag === "demo"
       ? free.settle([])
@@ -103,7 +100,6 @@ interface Books {
   readonly queryLog: QueryLog["Service"]
 }
 
-/** Creates a hold that counts charges, made in parts or at once. */
 const openHold = ({ ledger, queryLog }: Books, hold: Hold, searches: number, request?: KeyedRequest): OpenHold => {
   let chargedInParts = 0
   return {

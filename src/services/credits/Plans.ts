@@ -4,7 +4,7 @@ import { type PlanTable, plans, standardPlans } from "../../domain/credits/Plan.
 /** The plans as the operator sells them (R75). */
 export const Plans = Context.Reference<PlanTable>("quarry/services/Plans", { defaultValue: () => standardPlans })
 
-/** A digest of plans. It is the same in replicas that were started with the same plans. */
+/** Equal in replicas that were started with the same plans. */
 export const digestOf = (table: PlanTable): string => {
   const rows = plans.map((plan) => {
     const { concurrency, name, packCentsPer1000, priceCents, quota = null } = table[plan]

@@ -38,7 +38,6 @@ export const decisionFrom = (window: {
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
-    /** Counts a request of a credential, or rejects it. */
     readonly hit: (rate: RateLimit) => Effect.Effect<RateLimitDecision>
   }
 >()("quarry/services/RateLimiter") {}

@@ -10,10 +10,10 @@ export const Document = Schema.Struct({
   /** One heading per line. */
   headings: Schema.optionalKey(Schema.String),
   description: Schema.String,
-  /** The text of the page. It has less weight than title and description, and results only contain parts of it. */
+  /** Weighs less than title and description. Results contain only parts of it. */
   content: Schema.optionalKey(Schema.String),
   language: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/))),
-  /** A date, or a date-time with its zone. Only documents with it are found by searches of a time (R62). */
+  /** A date, or a date-time with zone. Searches limited to a time find only documents that have it (R62). */
   published: Schema.optionalKey(
     Schema.String.check(
       Schema.makeFilter(
@@ -26,13 +26,13 @@ export const Document = Schema.Struct({
 export type Document = typeof Document.Type
 
 export interface LoadOptions {
-  /** The target that the documents serve; undefined for all six. */
+  /** Undefined: all targets. */
   readonly target: Target | undefined
   /** Removes documents missing from the stream, if the stream ends without a failure. */
   readonly replace: false | Replacement
 }
 
-/** Limits the documents that a load may remove. Documents of other targets and sites are never removed. */
+/** Documents of other targets and sites are never removed. */
 export interface Replacement {
   /** The URL prefix below which documents are removed, with a trailing slash; undefined for the sites of the stream. */
   readonly under: string | undefined
@@ -50,7 +50,6 @@ export interface LoadReport {
 
 export interface IndexStats {
   readonly documents: number
-  /** Documents that serve only one target; all others serve every target. */
   readonly byTarget: { readonly [T in Target]?: number }
 }
 
@@ -63,12 +62,12 @@ export class DocumentIndex extends Context.Service<
       documents: Stream.Stream<Document, E, R>,
       options: LoadOptions
     ) => Effect.Effect<LoadReport, E, R>
-    /** Counts the documents that a load with these options would remove, without changing any. */
+    /** Returns how many documents a load with these options would remove. */
     readonly compare: <E, R>(
       documents: Stream.Stream<Document, E, R>,
       options: { readonly target: Target | undefined; readonly replace: Replacement }
     ) => Effect.Effect<Comparison, E, R>
-    /** Removes documents of a target by their addresses, and returns how many there were. */
+    /** Returns the number removed. */
     readonly remove: (urls: ReadonlyArray<string>, target: Target | undefined) => Effect.Effect<number>
     readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
     readonly stats: Effect.Effect<IndexStats>

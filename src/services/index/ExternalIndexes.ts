@@ -3,26 +3,22 @@ import { OperatorError } from "../../domain/OperatorError.ts"
 import type { Target } from "../../domain/search/Target.ts"
 import type { Document } from "./DocumentIndex.ts"
 
-/** The provider cannot take documents. The message says why and what to do, without any credential. */
+/** The message names no credential. */
 export class ExternalIndexFailed extends OperatorError("ExternalIndexFailed") {}
 
 export interface ExternalLoad {
   readonly written: number
-  /** True if the index was not there before. */
   readonly isNew: boolean
   readonly rejected: number
   /** The first rejected documents, with the engine's reason. */
   readonly problems: ReadonlyArray<{ readonly url: string; readonly problem: string }>
 }
 
-/** Indexes of engines outside, which providers of the provider file search. */
+/** Search engines outside Quarry that the provider file names. */
 export class ExternalIndexes extends Context.Service<
   ExternalIndexes,
   {
-    /**
-     * Adds or replaces documents by URL and target in the index of a provider, and creates the index if it does not
-     * exist. Those written before a failure stay; run the load again.
-     */
+    /** Creates the index if it does not exist. Documents written before a failure stay; run the load again. */
     readonly load: <E, R>(
       provider: string,
       documents: Stream.Stream<Document, E, R>,

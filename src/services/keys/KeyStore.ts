@@ -4,7 +4,7 @@ import { InvalidRequest, NotFound, type Unauthorized } from "../../domain/errors
 import type { ApiKey, KeyMode } from "../../domain/keys/ApiKey.ts"
 import type { BoundsChange } from "../../domain/keys/KeyBounds.ts"
 
-/** A new key. Its secret cannot be read again later. */
+/** The secret cannot be read again. */
 export interface IssuedKey {
   readonly key: ApiKey
   readonly secret: Redacted.Redacted
@@ -35,7 +35,6 @@ export class KeyStore extends Context.Service<
       readonly after: string | undefined
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<ApiKey>>
-    /** Revokes all active keys of an account and returns them. */
     readonly revokeAll: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
     /** Also revokes older secrets in their grace period. Fails if the key is not active. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, NotFound>

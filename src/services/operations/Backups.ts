@@ -1,7 +1,6 @@
 import { Context, type Effect, type Stream } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 
-/** A backup that cannot be read, or a database that cannot accept it. The message says what to do. */
 export class BackupFailed extends OperatorError("BackupFailed") {}
 
 export interface BackupReport {

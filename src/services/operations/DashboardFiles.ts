@@ -1,6 +1,6 @@
 import { Context, Data, Effect } from "effect"
 
-/** The dashboard's files, built from `src/dashboard/`. */
+/** Built from `src/dashboard/`. */
 export interface Files {
   readonly script: string
   readonly style: string
@@ -9,7 +9,7 @@ export interface Files {
 /** The files cannot be built on this machine. The message is for the operator. */
 export class DashboardUnavailable extends Data.TaggedError("DashboardUnavailable")<{ readonly message: string }> {}
 
-/** The files of the dashboard, built once per process. Without a layer there is no dashboard. */
+/** Built once per process. Without a layer there is no dashboard. */
 export const DashboardFiles = Context.Reference<Effect.Effect<Files, DashboardUnavailable>>(
   "quarry/services/DashboardFiles",
   {

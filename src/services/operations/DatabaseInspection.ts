@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { DatabaseStatus, MigrationStatus } from "../../domain/operations/Status.ts"
 
-/** The state of the database for the operator, migrated or not. */
+/** Works before migrations too. */
 export class DatabaseInspection extends Context.Service<
   DatabaseInspection,
   {

@@ -10,22 +10,20 @@ import { DatabaseLane } from "./DatabaseLane.ts"
 import { type BoundAddress, Readiness } from "./Readiness.ts"
 import { type ProviderSight, ReplicaId, Replicas, type Vitals } from "./Replicas.ts"
 
-/** The time between two heartbeats: one small statement of each replica. */
 export const heartbeatInterval = Duration.seconds(5)
 
-/** The longest that the end of a process waits for its replica to be forgotten. */
+/** Limits how long shutdown waits for the replica's removal. */
 const maxLeave = Duration.seconds(1)
 
-/** Providers in a heartbeat, so that a long provider file does not make it large. */
+/** Keeps a heartbeat small if the provider file is long. */
 const maxProviders = 100
 
 export interface HeartbeatOptions {
   readonly host: string
-  /** The address at which other machines reach a listener that is bound to this one. */
+  /** The address at which other machines reach the listener. */
   readonly reachable: (bound: BoundAddress) => BoundAddress
   readonly version: string
   readonly commit: string | undefined
-  /** False where the settings name no Redis. */
   readonly usesRedis: boolean
 }
 
@@ -40,7 +38,7 @@ const sightOf = (state: ProviderState): ProviderSight => ({
 const gaugeValue = (gauge: Metric.Gauge<number>): Effect.Effect<number> =>
   Effect.map(Metric.value(gauge), ({ value }) => value)
 
-/** The gauges that the pool and the Redis connection keep of themselves. */
+/** Read from the gauges of the pool and the Redis connection. */
 const readVitals = Effect.fnUntraced(function* (
   states: ProviderStates["Service"],
   usesRedis: boolean,
@@ -62,7 +60,7 @@ const readVitals = Effect.fnUntraced(function* (
   return vitals
 })
 
-/** Reports this process to `Replicas` for as long as it runs. A heartbeat that fails is followed by the next one. */
+/** Reports this process to `Replicas` while it runs. A failed heartbeat is not repeated; the next one follows. */
 export const layer = ({ commit, host, reachable, usesRedis, version }: HeartbeatOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

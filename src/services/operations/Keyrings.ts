@@ -3,7 +3,6 @@ import { type Array as Arr, Context, type Redacted } from "effect"
 export const secretNames = ["KEY_PEPPER", "AUTH_SECRET"] as const
 export type SecretName = (typeof secretNames)[number]
 
-/** A secret and the fingerprint stored for it. */
 export interface SecretValue {
   readonly secret: Redacted.Redacted
   readonly fingerprint: string

@@ -45,11 +45,9 @@ const toReplicaStatus = (replica: Replica, successor: string | null): ReplicaSta
   plans: replica.vitals?.plans ?? null
 })
 
-/** The largest value that is known, such as the latest time; null where none is. */
 const largest = (values: ReadonlyArray<number | null>): number | null =>
   values.reduce((most, value) => (value === null || (most !== null && most > value) ? most : value), null)
 
-/** One provider as several replicas see it. */
 const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]): ProviderStatus => {
   const [{ engine, provider }] = sights
   const count = (phase: ProviderSight["phase"]) => sights.filter((it) => it.phase === phase).length
@@ -65,7 +63,6 @@ const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<Prov
   }
 }
 
-/** The providers of the replicas that report, in the order of their names. */
 const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderStatus> => {
   const byName = new Map<string, [ProviderSight, ...Array<ProviderSight>]>()
   for (const replica of replicas) {
@@ -82,11 +79,11 @@ const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderSt
     .map(([, sights]) => toProviderStatus(sights))
 }
 
-/** The state of the whole deployment in one look: what an operator reads first. */
+/** The state of the whole deployment. */
 export class Overview extends Context.Service<
   Overview,
   {
-    /** Never fails: a part that cannot be found out is null in it. */
+    /** Never fails: a part that cannot be read is null. */
     readonly look: Effect.Effect<Status>
   }
 >()("quarry/services/Overview") {

@@ -21,7 +21,7 @@ export interface FullReport extends ReadinessReport {
   /** True if the process is ready and every check is `ok`. */
   readonly healthy: boolean
   readonly checks: Readonly<Record<string, CheckResult>>
-  /** Work that goes on behind the requests, with how far it is. Empty when there is none. */
+  /** Progress of work in the background. */
   readonly background: Readonly<Record<string, BackgroundWork>>
 }
 

@@ -1,7 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import type { RedisStatus } from "../../domain/operations/Status.ts"
 
-/** The state of Redis for the operator. */
 export class RedisInspection extends Context.Service<
   RedisInspection,
   {

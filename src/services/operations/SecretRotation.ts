@@ -26,15 +26,11 @@ export class SecretRotation extends Context.Service<
     readonly status: Effect.Effect<ReadonlyArray<SecretStatus>>
     /** Starts to use the new values, if all running processes have them. */
     readonly rotate: Effect.Effect<ReadonlyArray<SecretStatus>, SecretMismatch>
-    /**
-     * Forgets the old values. Without `force`, fails while something still needs them; with it, that becomes invalid.
-     */
+    /** Without `force`, fails while something still needs the old values; with it, that becomes invalid. */
     readonly finish: (options: {
       readonly force: boolean
     }) => Effect.Effect<ReadonlyArray<SecretStatus>, SecretMismatch>
-    /**
-     * Uses the configured values although the old ones are lost. Everything created with the old ones becomes invalid.
-     */
+    /** For lost old values: everything created with them becomes invalid. */
     readonly adopt: Effect.Effect<ReadonlyArray<SecretStatus>>
   }
 >()("quarry/services/SecretRotation") {}

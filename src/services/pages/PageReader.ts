@@ -21,7 +21,6 @@ export interface PageReading {
   readonly durationMs: number
 }
 
-/** Reads pages from recent copies or from their sites. */
 export class PageReader extends Context.Service<
   PageReader,
   {
@@ -58,7 +57,7 @@ const make = Effect.gen(function* () {
     return copy
   })
 
-  /** Tries the readers in order. The last one's failure is the page's. */
+  /** The last reader's failure is the page's. */
   const readByAny = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
     let failure: ReadFailure | undefined
     for (const reader of readers) {

@@ -2,12 +2,11 @@ import { Context, type Duration, type Effect } from "effect"
 import type { PageUnreadable, UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 
-/** The reason for which no reader had the page: the page itself, or a reader that is down. None is charged (R59). */
+/** The page itself cannot be read, or a reader is down. Neither is charged (R59). */
 export type ReadFailure = PageUnreadable | UpstreamError | UpstreamTimeout
 
-/** Another service that reads pages. */
 export interface RemoteReader {
-  /** The provider's name in the provider file. */
+  /** From the provider file. */
   readonly name: string
   /** Fails with `upstream_timeout` after `timeout`. */
   readonly read: (url: URL, timeout: Duration.Duration) => Effect.Effect<PageCopy, ReadFailure>
@@ -16,7 +15,7 @@ export interface RemoteReader {
 /** Quarry's own fetcher and parser. */
 export const direct = "direct"
 
-/** The readers of pages in the order in which they are tried. */
+/** In the order in which they are tried. */
 export const PageReaders = Context.Reference<ReadonlyArray<typeof direct | RemoteReader>>(
   "quarry/services/pages/PageReaders",
   { defaultValue: () => [direct] }

@@ -1,6 +1,5 @@
 import { Context, Duration } from "effect"
 
-/** Operator settings for reading pages (R60). */
 export const PageSettings = Context.Reference<{
   /** If false, the routes and the tool do not exist. */
   readonly isOn: boolean

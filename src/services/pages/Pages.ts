@@ -16,7 +16,6 @@ import { countPage, PageReader, toPageEntry } from "./PageReader.ts"
 import type { ReadFailure } from "./PageReaders.ts"
 import { PageSettings } from "./PageSettings.ts"
 
-/** A page after its settlement. */
 export interface PageSettlement {
   readonly body: Result.Result<PageResult, ReadFailure>
   readonly receipt: Receipt
@@ -94,13 +93,13 @@ interface Deps {
   readonly reader: PageReader["Service"]
 }
 
-/** A page that was already charged (R44). Unchecked: the text is the JSON of a result. */
+/** Unchecked: the text is the JSON of a result (R44). */
 const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number): PageSettlement => {
   describeOutcome(span, { outcome: "ok", credits: 0, cached: false, dispatched: false })
   return { body: Result.succeed(JSON.parse(text)), receipt, entry: undefined, timings: { reserveMs, settleMs: 0 } }
 }
 
-/** Reads a page from reservation to settlement. Only the read can be interrupted, so that every hold is settled. */
+/** Only the read can be interrupted, so that every hold is settled. */
 const readOne = Effect.fnUntraced(function* <E>(
   { ids, reader }: Deps,
   principal: AccountPrincipal,

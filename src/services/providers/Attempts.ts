@@ -32,7 +32,6 @@ export class Attempt {
   }
 }
 
-/** The provider attempts of one search, for its log entry. */
 export class Attempts {
   private readonly attempts: Array<Attempt> = []
   private readonly skipped: Array<Attempt> = []
@@ -57,7 +56,6 @@ export class Attempts {
     for (const attempt of this.attempts) attempt.end(now, "cut_off")
   }
 
-  /** Records a provider that was skipped. */
   leaveOut(provider: string, reason: "unserved" | "cool_down", now: number): void {
     const attempt = new Attempt(provider, now)
     attempt.end(now, reason)

@@ -23,7 +23,7 @@ export interface TargetSearch {
   readonly timeoutError: UpstreamTimeout
 }
 
-/** An entry of a target's list as failover sees it: one provider, or several whose results are merged. */
+/** An entry of a target's list: one provider, or several whose results are merged. */
 export interface Candidate {
   /** Returns the reason that it cannot serve a search; undefined if it can. */
   readonly unserved: (request: SearchRequest) => string | undefined
@@ -33,7 +33,6 @@ export interface Candidate {
   /** Undefined while there are too few answers. */
   readonly slowMs: () => number | undefined
   readonly recordOvertaking: Effect.Effect<void>
-  /** Records that it was skipped. */
   readonly leaveOut: (search: TargetSearch, now: number) => void
   /** `until` is at or before the search's deadline. */
   readonly attempt: (search: TargetSearch, until: Deadline, isLast: boolean) => Effect.Effect<Answer, SearchError>
@@ -93,7 +92,6 @@ export const call = (
     )
   })
 
-/** One provider. */
 export const single = (monitor: ProviderMonitor): Candidate => {
   const { provider } = monitor
   return {

@@ -11,7 +11,7 @@ import { type Candidate, call, type SearchError, type TargetSearch, upstreamErro
 import { type Fusion, fusedNames, unservedBy } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 
-/** Providers stop this long before the search, so that it ends with the number of answers and not with its deadline. */
+/** Providers stop this much earlier than the search, so that the number of answers decides and not the deadline. */
 const mergeMs = 100
 
 type Rows = ReadonlyArray<UpstreamRow>
@@ -26,7 +26,6 @@ interface Member {
 
 type Options = Pick<Fusion, "need" | "waitMs">
 
-/** Counts the answers and tells when the search need not wait any longer. */
 class Progress {
   readonly members: ReadonlyArray<Member>
   readonly need: number

@@ -18,9 +18,7 @@ export const intervalMs = (perSecond: number): number => 1_250 / perSecond
 export class Pacer extends Context.Service<
   Pacer,
   {
-    /**
-     * Takes the next slot and returns the milliseconds until it. Takes none and returns undefined if it is too late.
-     */
+    /** Milliseconds until the slot. Undefined, without taking one, if it is too late. */
     readonly take: (pace: Pace) => Effect.Effect<number | undefined>
   }
 >()("quarry/services/Pacer") {}

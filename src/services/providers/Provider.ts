@@ -43,7 +43,6 @@ export const fusedNames = " + "
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
   capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
 
-/** Splits a name into provider and engine. */
 export const namesOf = ({
   name
 }: {

@@ -9,7 +9,7 @@ import { providerDuration } from "../telemetry/Metrics.ts"
 import { Latencies } from "./Latencies.ts"
 import { namesOf, type Provider } from "./Provider.ts"
 
-/** The state of a provider as seen by this process. Times are Unix milliseconds. */
+/** As seen by this process. Times are Unix milliseconds. */
 export interface ProviderState {
   readonly name: string
   readonly phase: CoolDown.Phase
@@ -42,7 +42,6 @@ const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined)
 const refusalOf = (exit: Exit.Exit<Rows, Refusal>): Refusal | undefined =>
   Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Cause.findErrorOption(exit.cause))
 
-/** Calls a provider and records its attempts. */
 export class ProviderMonitor {
   readonly provider: Provider
   private readonly names: ReturnType<typeof namesOf>

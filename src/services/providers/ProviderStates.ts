@@ -8,7 +8,6 @@ import { breakerState } from "../telemetry/Metrics.ts"
 import { namesOf, type Provider, unservedBy } from "./Provider.ts"
 import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
 
-/** The result of a search that the operator sent to one provider. */
 export interface ProviderCheck {
   readonly state: ProviderState
   /** Undefined after a refusal. */

@@ -33,7 +33,6 @@ const candidatesFor = (
   return admitted.length > 0 ? admitted : able.filter((candidate) => candidate.isLastResort(request))
 }
 
-/** Records skipped candidates. */
 const noteLeftOut = (
   search: TargetSearch,
   all: ReadonlyArray<Candidate>,
@@ -127,7 +126,6 @@ const unsupported = (table: ProviderTable, lists: CandidateLists, request: Searc
 
 const isServed = Effect.succeed(true)
 
-/** True if at least one of the providers has something to search. */
 const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Effect<boolean> =>
   providers.some(({ isEmpty }) => isEmpty === undefined)
     ? isServed

@@ -19,13 +19,10 @@ import { RequestId } from "../telemetry/RequestId.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
 import type { LogPlace } from "./DispatchedSearch.ts"
 
-/** Runs the rows of a batch concurrently within one time budget. */
-
 export type AnyRowBody = { readonly status: "ok" } | { readonly status: "error"; readonly error: string }
 
 export type RowFailure = InvalidSearch | UpstreamError | UpstreamTimeout | PageUnreadable | InternalError
 
-/** The request of each row, or why it is rejected. */
 export type AskedRows<Q> = ReadonlyArray<Result.Result<Q, RowFailure>>
 
 /** A kind of row: `Q` is the request of a row, `D` the result of its run, and `B` its body. */
@@ -184,7 +181,7 @@ export interface RowHooks<Q, D> {
   readonly onDone: (row: Row<Q, D>) => Effect.Effect<unknown>
 }
 
-/** Runs rows one by one. Rows that are still waiting when the batch stops were never dispatched. */
+/** Rows that are still waiting when the batch stops were never dispatched. */
 const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -210,7 +207,7 @@ const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   }
 })
 
-/** Runs a row. Identical rows share an answer but not a failure (R15). */
+/** Identical rows share an answer but not a failure (R15). */
 const runOnce = <Q, D, B extends AnyRowBody>(
   { kind }: RowDeps<Q, D, B>,
   { answers, principal }: Batch<Q, D>,
@@ -227,7 +224,7 @@ const runOnce = <Q, D, B extends AnyRowBody>(
   })
 }
 
-/** Builds the body of a row, and its log entry if it was dispatched. */
+/** The log entry is undefined if the row was not dispatched. */
 export const endRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   { budget, ids, kind }: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -262,7 +259,6 @@ export const replayRow = <Q, D, B extends AnyRowBody>(
   return wasForbidden && state._tag === "waiting" ? errorRow(forbiddenToFirst) : first
 }
 
-/** The result of a row's run, or the error of a row that was not dispatched. */
 const endOf = <Q, D, B extends AnyRowBody>(
   kind: RowKind<Q, D, B>,
   { attempts, state }: Row<Q, D>,

@@ -1,9 +1,7 @@
 import { Effect, Latch } from "effect"
 import type { BatchLineBody } from "../../domain/search/BulkResult.ts"
 
-/**
- * Buffers the lines of a streamed batch for its one reader. A batch has at most 52 lines, so the buffer needs no limit.
- */
+/** For one reader. A batch has at most 52 lines, so the buffer needs no limit. */
 export class BatchLines<Row> {
   private lines: Array<BatchLineBody<Row>> = []
   private readonly isFilled = Latch.makeUnsafe(false)

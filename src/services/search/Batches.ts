@@ -25,7 +25,6 @@ import { BatchLines } from "./BatchLines.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
 import type { KeyError } from "./Search.ts"
 
-/** A batch after its settlement. Dispatched rows are logged and charged. */
 export interface BatchSettlement<B> {
   readonly body: BatchBody<B>
   readonly receipt: Receipt
@@ -163,7 +162,7 @@ const bufferedHooks = <Q, D>(maxRunning: number) =>
     })
   )
 
-/** Reserves credits, or returns the response of the first request with the same key. */
+/** Returns the first response if the key was used before. */
 type Reserve<E> = (searches: number) => Effect.Effect<OpenHold | Replay, E>
 
 const reserveKeyed = <Q, D, B extends AnyRowBody>(
@@ -176,7 +175,7 @@ const reserveKeyed = <Q, D, B extends AnyRowBody>(
   return (searches) => metering.reserveKeyed(principal, searches, request)
 }
 
-/** Runs a batch from reservation to settlement. Only the rows can be interrupted, so that every hold is settled. */
+/** Only the rows can be interrupted, so that every hold is settled. */
 const runBatch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody, E>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -209,7 +208,6 @@ const answerWithoutSearch = Effect.fnUntraced(function* <Q, D, B extends AnyRowB
   return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
-/** Builds the response, and the log entries of dispatched rows. */
 const buildBody = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -220,7 +218,6 @@ const buildBody = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   return yield* bodyOf(deps.kind, batch, results)
 })
 
-/** Builds the response, and records metrics and spans of the rows. */
 const bodyOf = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   kind: RowKind<Q, D, B>,
   batch: Batch<Q, D>,
@@ -236,7 +233,6 @@ const toBody = <B extends AnyRowBody>(id: string, results: ReadonlyArray<B>): Ba
   return { batch_id: id, total: results.length, succeeded, failed: results.length - succeeded, results }
 }
 
-/** The response to a repeated request, built from the first response (R44). */
 const replay = <Q, D, B extends AnyRowBody>(
   kind: RowKind<Q, D, B>,
   { rows }: Batch<Q, D>,
@@ -250,7 +246,7 @@ const replay = <Q, D, B extends AnyRowBody>(
     })
   )
 
-/** Reserves credits. A batch without valid rows needs none (R18). */
+/** A batch without valid rows needs no credits (R18). */
 const open = <Q, D, B extends AnyRowBody>(
   { metering }: Deps<Q, D, B>,
   { principal, waiting }: Batch<Q, D>
@@ -263,7 +259,6 @@ const open = <Q, D, B extends AnyRowBody>(
         settle: () => Effect.succeed(receipt)
       }))
 
-/** Runs a streamed batch from reservation to summary. Only the rows can be interrupted. */
 const streamBatch = Effect.fnUntraced(
   function* <Q, D, B extends AnyRowBody>(
     deps: Deps<Q, D, B>,
@@ -329,7 +324,7 @@ const streamRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   return results
 })
 
-/** Settles a row. If this fails, the row is not charged and reports an internal error. */
+/** If settling fails, the row is not charged and reports an internal error. */
 const settleRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,

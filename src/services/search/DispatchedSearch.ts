@@ -13,7 +13,7 @@ import { searchDuration } from "../telemetry/Metrics.ts"
 import { deadlineIn } from "./Deadlines.ts"
 import { ResultCache } from "./ResultCache.ts"
 
-/** The result of a dispatched search, which is charged even if it failed. */
+/** Charged even if it failed. */
 export interface DispatchedSearch {
   readonly answer: Result.Result<Answer, UpstreamError | UpstreamTimeout>
   readonly durationMs: number

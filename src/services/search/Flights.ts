@@ -1,6 +1,6 @@
 import { type Context, Effect, type Exit, Fiber } from "effect"
 
-/** A run shared by callers with the same key ("single flight"). */
+/** "Single flight". */
 export interface Flight<A, E, N> {
   readonly fiber: Fiber.Fiber<A, E>
   /** A note from the caller that started it, for callers that join. */

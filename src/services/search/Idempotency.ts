@@ -11,7 +11,6 @@ export const keyedRequest = (route: KeyedRequest["route"], key: string, decoded:
   content: JSON.stringify(decoded)
 })
 
-/** Returns the hold or the stored response, or fails if there is neither. */
 export const holdOrAnswer = (
   reservation: KeyedReservation
 ): Effect.Effect<

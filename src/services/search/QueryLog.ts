@@ -17,7 +17,7 @@ export interface HistoryPage {
 export class QueryLog extends Context.Service<
   QueryLog,
   {
-    /** Writes entries that no account pays for. */
+    /** Only for entries that no account pays for. */
     readonly append: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void>
     readonly recent: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<StoredLogEntry>>
     /**
@@ -25,9 +25,7 @@ export class QueryLog extends Context.Service<
      * entries, so with a rare filter it may be short or empty without being the last.
      */
     readonly history: (accountId: string, query: HistoryQuery) => Effect.Effect<HistoryPage>
-    /**
-     * Counts entries by time and group, in this order, without empty buckets. Fails if there are more than `maxRows`.
-     */
+    /** Sorted by time and group, without empty buckets. Fails if there are more than `maxRows`. */
     readonly usage: (accountId: string, query: UsageQuery) => Effect.Effect<ReadonlyArray<UsageBucket>, InvalidRequest>
     /** Removes query texts. The entries stay, because the ledger is verified against them. */
     readonly erase: (accountId: string) => Effect.Effect<void>

@@ -24,7 +24,6 @@ export const cacheKey = ({ geo, locale, num, options, page, query, safe, target 
       : [target, query, geo, locale, page, num, safe, options]
   )
 
-/** The deadline of a search, and its error at that time. */
 export interface AnswerDeadline<E> {
   readonly at: Deadline
   readonly error: E
@@ -135,7 +134,7 @@ const joinFlight = <E, R>(
   return deadline === undefined ? answer : deadlines.within(answer, deadline.at, () => Effect.fail(deadline.error))
 }
 
-/** Returns a flight's answer, or runs another lookup if it failed. A defect fails all searches that joined. */
+/** A defect fails all searches that joined. */
 const answerOf = <E, R>(exit: Exit.Exit<Answer, unknown>, wait: Wait<E, R>): Effect.Effect<Answer, E, R> => {
   if (exit._tag === "Success") return Effect.succeed(exit.value)
   const defect = Cause.findDefect(exit.cause)

@@ -118,7 +118,6 @@ const answerUnserved = Effect.fnUntraced(function* ({ metering }: Deps, principa
   return { body: Result.fail(unservedError), receipt, entry: undefined, timings: { reserveMs: 0, settleMs: 0 } }
 })
 
-/** A search that was already charged (R44). */
 const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number): SearchSettlement => {
   const body = restoreSearch(text)
   const outcome = Result.isSuccess(body) ? "ok" : body.failure._tag
@@ -126,9 +125,7 @@ const replay = ({ receipt, text }: Replay, span: Tracer.Span, reserveMs: number)
   return { body, receipt, entry: undefined, timings: { reserveMs, settleMs: 0 } }
 }
 
-/**
- * Runs a search from reservation to settlement. Only the dispatch can be interrupted, so that every hold is settled.
- */
+/** Only the dispatch can be interrupted, so that every hold is settled. */
 const runSearch = Effect.fnUntraced(function* <E>(
   deps: Deps,
   principal: Principal,

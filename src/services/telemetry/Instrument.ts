@@ -24,9 +24,7 @@ const prometheusNames = new Map<string, string>()
 
 const unitSuffixes: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes", "1": "_ratio" }
 
-/**
- * The name that an OpenTelemetry collector exports to Prometheus, so that dashboards work for both ways of scraping.
- */
+/** As an OpenTelemetry collector exports it, so that dashboards work for both ways of scraping. */
 export const prometheusName = (name: string): string => prometheusNames.get(name) ?? name
 
 interface MetricOptions {
@@ -36,8 +34,8 @@ interface MetricOptions {
 }
 
 /**
- * Creates a metric that caches its series by label values. `Metric.withAttributes` would rebuild the key of the series
- * for each update, which costs more than the update itself.
+ * Caches series by label values: `Metric.withAttributes` would rebuild the key for each update, which costs more than
+ * the update.
  */
 const instrument = <const Labels extends ReadonlyArray<string>, M>(
   name: string,

@@ -69,9 +69,7 @@ const startSpan = (
 export const untraced = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withTracerEnabled(effect, false)
 
-/**
- * The current span; undefined without an exporter, because Effect's native tracer makes spans that are not exported.
- */
+/** Undefined without an exporter, because Effect's native tracer makes spans that are not exported. */
 export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFiber(({ cache: { span, tracer } }) => {
   if (tracer === undefined || tracer === Tracer.nativeTracer || span?._tag !== "Span") return Effect.undefined
   return Effect.succeed(Context.get(span.annotations, Tracer.DisablePropagation) ? undefined : span)
@@ -104,7 +102,6 @@ const describeOptions = (span: Tracer.Span, options: SearchOptions, withText: bo
   if (exclude_domains !== undefined) span.attribute("quarry.exclude_domains", exclude_domains.join(","))
 }
 
-/** The URL of a page is recorded under the same condition as a query's text. */
 export const describePage = (span: Tracer.Span, url: string, withText: boolean): void => {
   if (!span.sampled) return
   span.attribute("quarry.target", pageTarget)
@@ -117,7 +114,7 @@ export const describeProvider = (span: Tracer.Span, name: string): void => {
   if (engine !== null) span.attribute("quarry.engine", engine)
 }
 
-/** The result of a search. The outcome is `ok` or the API's error code. */
+/** `outcome` is `ok` or the API's error code. */
 export interface OutcomeAttributes {
   readonly outcome: string
   readonly credits: number

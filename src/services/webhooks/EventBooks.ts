@@ -25,7 +25,6 @@ export const addressChanged = InvalidRequest.whole(
   "the webhook's address has changed since this event; events are only sent to the address at the time of the event"
 )
 
-/** Errors of deliveries that were cancelled. */
 export const stoppedError = { disabled: "the webhook was disabled", emails: "the account stopped these emails" }
 
 /** Errors of dropped deliveries. Deliveries dropped for other reasons are no longer listed. */
@@ -39,7 +38,7 @@ export const droppedError = {
 export const dropReasons = ["address_changed", "suspended", "operator", "expired", "too_many"] as const
 export type DropReason = (typeof dropReasons)[number]
 
-/** Deliveries dropped together. `endpointId` is undefined for emails. */
+/** `endpointId` is undefined for emails. */
 export interface Dropped {
   readonly accountId: string
   readonly endpointId: string | undefined
@@ -47,7 +46,7 @@ export interface Dropped {
   readonly deliveries: number
 }
 
-/** A webhook endpoint as operators see it. */
+/** As operators see it. */
 export interface EndpointQueue {
   readonly endpoint: Endpoint
   /** Unix milliseconds; undefined if not paused. */
@@ -104,7 +103,6 @@ export type Receiver =
   /** The address is undefined until it is confirmed. */
   | { readonly _tag: "email"; readonly address: string | undefined }
 
-/** A delivery leased by this process. */
 export interface TakenDelivery {
   readonly id: string
   readonly event: Event
@@ -128,10 +126,9 @@ export interface Attempt {
     | undefined
 }
 
-/** The outcome of an attempt. `lost`: its lease expired and another process took the delivery. */
+/** `lost`: the lease expired and another process took the delivery. */
 export type AttemptEnd = "delivered" | "postponed" | "given_up" | "disabled" | "lost"
 
-/** The result of re-encrypting a batch of secrets. */
 export interface Resealed {
   readonly renewed: number
   /** Unreadable secrets of all endpoints; undefined until all were checked. */
@@ -165,7 +162,7 @@ export class EventBooks extends Context.Service<
       id: string,
       page: { readonly after: string | undefined; readonly limit: number }
     ) => Effect.Effect<DeliveryPage, NotFound>
-    /** Sends an event again under the same ID. Fails if the endpoint's address has changed since the event. */
+    /** Keeps the event's ID. Fails if the endpoint's address has changed since the event. */
     readonly redeliver: (
       accountId: string,
       id: string,
@@ -173,7 +170,6 @@ export class EventBooks extends Context.Service<
     ) => Effect.Effect<Delivery, NotFound | InvalidRequest>
     readonly settings: (accountId: string) => Effect.Effect<EventSettings>
     readonly changeSettings: (accountId: string, change: SettingsChange) => Effect.Effect<EventSettings>
-    /** Sets if this deployment sends emails. Without a mail server, no email deliveries are created. */
     readonly setEmails: (isOn: boolean) => Effect.Effect<void>
     /**
      * Leases due deliveries for `leaseMs`, sharing free slots fairly over all replicas (`shareSlots`). Drops deliveries
@@ -187,7 +183,6 @@ export class EventBooks extends Context.Service<
     readonly addExpiring: (withinMs: number) => Effect.Effect<void>
     /** Deletes events older than `ageMs` and returns their number. */
     readonly prune: (ageMs: number) => Effect.Effect<number>
-    /** The queues of an account's endpoints, for the operator. */
     readonly queues: (accountId: string) => Effect.Effect<AccountQueues>
     /** Pauses or resumes attempts at one endpoint, or at all endpoints of the account. Pending deliveries are kept. */
     readonly pause: (

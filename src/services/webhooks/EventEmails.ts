@@ -5,7 +5,7 @@ import type { EmailNotSent } from "../accounts/Emails.ts"
 /** The unsubscribe page, which is also the URL that mail programs post to (RFC 8058). */
 export const unsubscribePath = "/v1/webhooks/unsubscribe"
 
-/** Sends events by email, each with an unsubscribe link. */
+/** Each email has an unsubscribe link. */
 export class EventEmails extends Context.Service<
   EventEmails,
   {

@@ -23,7 +23,6 @@ const maxPerEndpoint = 4
 
 /** Longer than any attempt, so that no other process makes the same attempt. */
 const leaseMs = Duration.toMillis(Duration.seconds(30))
-/** Limits a whole attempt. */
 const attemptTimeout = Duration.seconds(20)
 
 const keepEvents = Duration.days(30)
@@ -183,7 +182,6 @@ const runPollLoop = Effect.fnUntraced(function* (turn: Effect.Effect<number>, in
   }
 })
 
-/** Re-encrypts secrets during a rotation, and warns once about unreadable ones. */
 const makeReseal = ({ books }: Deps) => {
   let hasWarned = false
   return Effect.gen(function* () {
@@ -233,7 +231,6 @@ export interface EventWorkOptions {
   readonly upkeepInterval?: Duration.Duration
 }
 
-/** Delivers events in the background, on every replica. */
 export const layer = (options: EventWorkOptions = {}) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

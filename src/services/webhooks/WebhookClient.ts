@@ -1,6 +1,6 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
-/** An endpoint's response. The body is not read. */
+/** The body is not read. */
 export interface WebhookAnswer {
   readonly status: number
   /** From `Retry-After`; 0 if absent. */
@@ -33,7 +33,6 @@ export interface WebhookPost {
   readonly secrets: ReadonlyArray<Redacted.Redacted>
 }
 
-/** Sends all requests to customers' addresses. */
 export class WebhookClient extends Context.Service<
   WebhookClient,
   {

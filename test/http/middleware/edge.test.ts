@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Tracer } from "effect"
-import * as SpanTracer from "../../../src/layers/telemetry/SpanTracer.ts"
+import * as SpanTracer from "../../../src/layers/telemetry/spans/SpanTracer.ts"
 import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { aCaller, found, providing, services } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"

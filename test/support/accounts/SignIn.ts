@@ -2,7 +2,7 @@ import "./cheapPasswords.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { openToAll, type SignUpPolicy } from "../../../src/domain/accounts/signUp.ts"
+import type { SignUpPolicy } from "../../../src/domain/accounts/signUp.ts"
 import * as Auth from "../../../src/layers/auth/Auth.ts"
 import type { ProviderClient } from "../../../src/layers/auth/betterAuth/Options.ts"
 import * as ClientDocumentsNode from "../../../src/layers/auth/oauth/ClientDocumentsNode.ts"
@@ -68,7 +68,7 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
         secrets,
         google: options.google,
         github: options.github,
-        signUp: options.signUp ?? openToAll
+        signUp: options.signUp ?? { mode: "open", domains: [] }
       })
     ).pipe(Layer.provide([emails, documentsOf(options)]))
   )

@@ -1,10 +1,6 @@
 import { Effect, Layer } from "effect"
-import * as AccountsMemory from "../../../src/testing/AccountsMemory.ts"
-import * as BillingBooksMemory from "../../../src/testing/BillingBooksMemory.ts"
 import * as InMemory from "../../../src/testing/InMemory.ts"
-import * as LedgerMemory from "../../../src/testing/LedgerMemory.ts"
 import { MemoryStore } from "../../../src/testing/MemoryStore.ts"
-import * as PlanBooksMemory from "../../../src/testing/PlanBooksMemory.ts"
 import { Backdoor } from "./Backdoor.ts"
 
 const backdoor = Layer.effect(
@@ -36,11 +32,3 @@ const backdoor = Layer.effect(
 
 /** All storage services on one memory store, with a backdoor. */
 export const layer = Layer.provideMerge(backdoor, InMemory.storage)
-
-/** Accounts of another replica on the same store. */
-export const replica = Layer.mergeAll(
-  AccountsMemory.layer,
-  BillingBooksMemory.layer,
-  LedgerMemory.layer(),
-  PlanBooksMemory.layer
-)

@@ -34,13 +34,11 @@ import { makeStore, tables } from "./Tables.ts"
 const limits = {
   /** Lifetime of an unused session. A session in use is extended once a day. */
   session: Duration.days(7),
-  /** Limit for one request, including calls to an identity provider. */
+  /** Includes calls to an identity provider. */
   request: Duration.seconds(30),
   nameCharacters: 100,
-  /** Maximum length of a library message in the log. */
   logCharacters: 200,
   userAgentCharacters: 256,
-  /** Maximum expired sessions deleted per sign-in. */
   deletedSessions: 1000
 }
 
@@ -62,7 +60,6 @@ interface Deps {
   readonly deliversEmails: boolean
 }
 
-/** Sets up the library. The result handles a request of a client at an address. */
 export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
   const deps = yield* makeDeps(options)
   const { bridge, browsers } = deps
@@ -162,7 +159,6 @@ const toVersion = ({ fingerprint, secret }: SecretValue) => ({
   value: Redacted.value(secret)
 })
 
-/** The site's URL, and the origins that the library trusts. */
 const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
   ({
     appName: "Quarry",
@@ -182,7 +178,6 @@ const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
     }
   }) satisfies BetterAuthOptions
 
-/** The library's tables, and the lifetime of their rows. */
 const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
   ({
     database: makeStore({
@@ -252,8 +247,8 @@ const confirmationOptions = ({ bridge, mail }: Deps) =>
   }) satisfies BetterAuthOptions["emailVerification"]
 
 /**
- * Signs in by redirect only, because a client may have obtained an id token on another site. Addresses that the
- * provider has not verified are rejected.
+ * Signs in by redirect only, because a client may have obtained an ID token on another site. Rejects unverified
+ * addresses.
  */
 const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
   clientId,
@@ -263,8 +258,7 @@ const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
 })
 
 /**
- * Logs a message of the library, whose errors and warnings are mistakes of clients. Truncates the message, which may
- * quote the client, and drops the other arguments, which may hold the whole request.
+ * Truncates the message, which may quote the client, and drops the other arguments, which may hold the whole request.
  */
 const logMessage = (level: string, message: string) => {
   const text = message.slice(0, limits.logCharacters).replaceAll(/\p{Cc}/gu, " ")
@@ -289,16 +283,13 @@ const checkPerson = async (deps: Deps, { email, name }: { readonly email: string
   return { name: name.replaceAll("\0", "").slice(0, limits.nameCharacters), image: null }
 }
 
-/** Deletes expired sessions. Skips rows locked by another sign-in, to avoid deadlocks. */
+/** Skips rows locked by another sign-in, to avoid deadlocks. */
 const deleteExpiredSessions = (sql: SqlClient.SqlClient) => sql`
   delete from auth_sessions where id in (
     select id from auth_sessions where expires_at < clock_timestamp() limit ${limits.deletedSessions} for update skip locked
   )`
 
-/**
- * Ends a person's oldest sessions to make room for a new one. Other sign-ins of the person wait for the lock; app
- * tokens, which reference the person, do not.
- */
+/** Other sign-ins of the person wait for the lock; app tokens, which reference the person, do not. */
 const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
   Effect.andThen(
     sql`select 1 from auth_users where id = ${userId} for no key update`,

@@ -11,17 +11,13 @@ import {
   PostgresQueryCompiler
 } from "kysely"
 
-/** The context of a request, in which its promises run effects. */
 interface RequestContext {
   readonly context: Context.Context<never>
   /** Server-side failures. The library hides some: it responds 200 to a sign-out when the database failed. */
   readonly faults: Array<unknown>
 }
 
-/**
- * Runs effects for a promise-based library. Inside `serve` they have the request's context. Inside `transaction`,
- * effects of the library and of its hooks use the transaction's connection.
- */
+/** Runs effects for a promise-based library. Inside `transaction`, its effects and hooks share one connection. */
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>

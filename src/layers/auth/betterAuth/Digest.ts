@@ -27,6 +27,5 @@ export const isSignedBy = (secret: Redacted.Redacted, text: string, signature: s
   return expected.length === presented.length && timingSafeEqual(expected, presented)
 }
 
-/** Digests of a token by every accepted secret. */
 export const digestsOf = (keyring: Keyring, purpose: string, token: string): ReadonlyArray<string> =>
   keyring.values().map(({ secret }) => digestOf(secret, purpose, token))

@@ -10,7 +10,6 @@ export interface LibraryResponse {
   readonly status: number
   readonly body: unknown
   readonly cookies: ReadonlyArray<Redacted.Redacted>
-  /** The page to continue to. */
   readonly location: string | undefined
   readonly retryAfterSeconds: number
 }
@@ -48,7 +47,6 @@ const readResponse = async (response: Response): Promise<LibraryResponse> => {
   }
 }
 
-/** A non-empty string in a response body. */
 export const textOf = (body: unknown, name: string): string | undefined => {
   const value: unknown = Predicate.hasProperty(body, name) ? body[name] : undefined
   return typeof value === "string" && value !== "" ? value : undefined

@@ -32,7 +32,6 @@ const ofApps: Routes = [
   ["POST", /^\/oauth2\/consent$/]
 ]
 
-/** All routes that a deployment may offer. */
 export const routes: Routes = [...common, ...ofProviders, ...ofApps]
 
 /** True for an offered route. Takes the path from a parsed URL, like the library's router. */

@@ -3,7 +3,6 @@ import type { SignUpPolicy } from "../../../domain/accounts/signUp.ts"
 import type { IdentityProvider } from "../../../services/accounts/SignIn.ts"
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 
-/** This deployment's registration at an identity provider. */
 export interface ProviderClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
@@ -25,6 +24,5 @@ export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
   readonly values: ReadonlyArray<SecretValue>
 }
 
-/** The configured identity providers. */
 export const providersOf = (options: Omit<SignInOptions, "secrets">): ReadonlyArray<IdentityProvider> =>
   (["google", "github"] as const).filter((name) => options[name] !== undefined)

@@ -13,20 +13,13 @@ import type { Bridge } from "./Database.ts"
 import { logDenial } from "./logDenial.ts"
 import type { PasswordSlots } from "./PasswordSlots.ts"
 
-/** Our password rules, as hooks around each route of the library. */
-
 const minPasswordCharacters = 8
 export const maxPasswordCharacters = 128
 
-/**
- * Wrong passwords per client and account (R66). The account is never locked, so that strangers cannot lock out its
- * owner.
- */
+/** Per client and account (R66). The account itself is never locked, so that strangers cannot lock out its owner. */
 const accountLimit: AttemptLimit = { name: "passwords", max: 10, window: Duration.minutes(15) }
 
-/**
- * Wrong passwords per IPv4 address or IPv6 /48, to stop lists of stolen passwords from being tried on many accounts.
- */
+/** Per IPv4 address or IPv6 /48, to stop lists of stolen passwords from being tried on many accounts. */
 const clientLimit: AttemptLimit = { name: "passwords of client", max: 100, window: Duration.minutes(15) }
 
 export interface Deps {
@@ -71,7 +64,6 @@ export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
     inTurn(deps, () => verifyPassword(pair))
 })
 
-/** The body field of each route that has a new password. */
 const newPasswordFields: Readonly<Record<string, string>> = {
   "/sign-up/email": "password",
   "/change-password": "newPassword",
@@ -81,7 +73,6 @@ const newPasswordFields: Readonly<Record<string, string>> = {
 const hasStorableLength = (password: string): boolean =>
   password.length >= minPasswordCharacters && password.length <= maxPasswordCharacters
 
-/** True if the password may be chosen. */
 export const isStorable = (password: string): boolean => hasStorableLength(password) && !isCommonPassword(password)
 
 const rejectCommonPassword = (path: string, body: object): void => {

@@ -5,14 +5,11 @@ import { Data, Duration, Effect, PartitionedSemaphore } from "effect"
  * names and read files. Without limits, password guesses would take all of them.
  */
 const limits = {
-  /** Concurrent hashes. */
   hashes: 2,
-  /** Hashes waiting for a slot. */
   waiting: 200,
   wait: Duration.seconds(10)
 }
 
-/** Too many password hashes are running or waiting. */
 export class HashesBusy extends Data.TaggedError("HashesBusy")<{ readonly retryAfterSeconds: number }> {}
 
 const busy = new HashesBusy({ retryAfterSeconds: Duration.toSeconds(limits.wait) })

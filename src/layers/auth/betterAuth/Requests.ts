@@ -19,7 +19,6 @@ const optional = { kind: "string", required: false } as const
 const flag = { kind: "boolean", required: false } as const
 const address = { kind: "address", required: false } as const
 
-/** The signed authorization request of an app that waits for the sign-in. */
 const appRequest = { oauth_query: { kind: "query", required: false } } as const
 
 /** Allowed request fields. The library responds 500 to a wrong field type, which would be logged as our failure. */
@@ -51,7 +50,6 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...appRequest }
 }
 
-/** The email address in a request body. Undefined on routes without one. */
 export const emailIn = async (path: string, request: Request): Promise<string | undefined> => {
   if (bodies[path]?.email === undefined) return undefined
   const body: unknown = await request.clone().json()
@@ -155,7 +153,7 @@ const readBody = async (request: Request, url: URL, fields: Fields, baseUrl: str
   return new Request(`${url.origin}${url.pathname}`, { method, headers, body: JSON.stringify(body.values) })
 }
 
-/** Field and message by the library's error code. An undefined field means the route's password. */
+/** By the library's error code. An undefined field means the route's password. */
 const codes: Readonly<Record<string, readonly [field: string | undefined, message: string]>> = {
   INVALID_EMAIL: ["email", "must be an email address"],
   EMAIL_TOO_LONG: ["email", "is too long"],
@@ -191,7 +189,6 @@ const issueOf = (path: string, body: unknown): Issue | undefined => {
   return { field: field ?? (/^\/sign-(?:in|up)\//.test(path) ? "password" : "newPassword"), message }
 }
 
-/** Adds the affected field to an error of the library. */
 export const addIssues = async (path: string, response: Response): Promise<Response> => {
   if (![400, 403, 422].includes(response.status)) return response
   const body: unknown = await response

@@ -7,9 +7,7 @@ const user: Fields = { id: true, email: true, emailVerified: true, name: true, c
 
 const redirect: Fields = { redirect: true, url: true }
 
-/**
- * Allowed response fields. The library puts the session token, which only the cookie may contain, into several bodies.
- */
+/** The library puts the session token, which only the cookie may contain, into several bodies. */
 const bodies: Readonly<Record<string, Fields>> = {
   "/sign-up/email": { ...redirect, signed_in: true, user },
   "/sign-in/email": { ...redirect, user },
@@ -41,7 +39,7 @@ const pick = (fields: Fields, value: unknown): unknown => {
   return Object.fromEntries(entries)
 }
 
-/** Removes other fields from a successful response. The handler reads errors. */
+/** Only successful responses: the handler reads errors. */
 export const limitBody = async (path: string, response: Response): Promise<Response> => {
   const isJson = /^application\/json\b/.test(response.headers.get("content-type") ?? "")
   if (!response.ok || !isJson || protocolPaths.has(path)) return response

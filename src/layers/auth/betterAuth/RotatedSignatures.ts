@@ -6,9 +6,8 @@ import type { Keyring } from "../../../services/operations/Keyrings.ts"
 import { digestOf, isSignedBy, signatureOf } from "./Digest.ts"
 
 /*
- * During a rotation of AUTH_SECRET the library knows only the secret in use. What a request presents of the other one is
- * made anew before the library sees the request: signatures of cookies and of apps' requests, and digests of tokens in the
- * database.
+ * During a rotation of AUTH_SECRET the library knows only the secret in use. Before the library sees a request,
+ * signatures and token digests made with the other secret are made again with this one.
  */
 
 /** A larger body has no token: the library rejects it. */
@@ -44,7 +43,6 @@ const renewAppRequest = (keyring: Keyring, request: string): string => {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The fields of a form or of a JSON object. */
 const fieldsOf = (body: string): Fields => {
   if (!body.startsWith("{")) return hasTooManyParameters(body) ? {} : Object.fromEntries(new URLSearchParams(body))
   try {
@@ -55,7 +53,6 @@ const fieldsOf = (body: string): Fields => {
   }
 }
 
-/** The tokens in a request's cookies and body. */
 const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
   const session = cookies
     .flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])

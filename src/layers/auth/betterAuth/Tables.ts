@@ -241,7 +241,6 @@ const update =
     return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
-/** Ends all app tokens of a person when all of their sessions end. */
 const deleteMany =
   (deps: Deps): DBAdapter["deleteMany"] =>
   ({ model, where }) => {

@@ -4,8 +4,8 @@ import { EmailNotSent, Emails } from "../../../services/accounts/Emails.ts"
 const reason = "QUARRY_BACKGROUND is off"
 
 /**
- * Suppresses emails but still requires confirmed addresses. Otherwise anyone could sign up to a restored copy with a
- * customer's address. The text is not logged, because its link is a secret.
+ * Still requires confirmed addresses: otherwise anyone could sign up to a restored copy with a customer's address. Does
+ * not log the text, because its link is a secret.
  */
 export const layer: Layer.Layer<Emails> = Layer.succeed(
   Emails,

@@ -29,7 +29,7 @@ const closeMs = 1_000
 const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
 
-/** Sends emails over SMTP. Opens a connection for each, because emails are rare and servers close idle connections. */
+/** One connection per email, because emails are rare and servers close idle connections. */
 export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Layer.Layer<Emails> =>
   Layer.sync(Emails, () => {
     const limits = { maxReceivedBytes, connectTimeoutMs: Math.min(silenceMs, Duration.toMillis(timeout)) }

@@ -7,7 +7,6 @@ import type { AttemptLimit, Attempts } from "../Attempts.ts"
 import { keyOf, type Requester } from "../Requester.ts"
 import { storeResetToken, tokenCharacters } from "../ResetToken.ts"
 
-/** Emails per requester and address. */
 const requesterLimit: AttemptLimit = { name: "emails of requester", max: 3, window: Duration.hours(1) }
 
 /** Emails per address, so that no mailbox can be flooded. */

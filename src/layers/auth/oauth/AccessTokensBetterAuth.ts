@@ -25,7 +25,7 @@ const tokenRow = rowOf(
 /** The library stores scopes as a JSON list. Searching the text costs less than parsing it for each request. */
 const scopesIn = (list: string) => toolScopes.filter((scope) => list.includes(JSON.stringify(scope)))
 
-/** Reads the sign-in library's access tokens without loading it. A revoked token ends at once on all replicas. */
+/** Does not load the sign-in library. A revoked token ends at once on all replicas. */
 export const layer = ({
   baseUrl,
   secrets

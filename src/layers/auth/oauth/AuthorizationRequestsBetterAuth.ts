@@ -36,7 +36,7 @@ const decide = (deps: Deps): AuthorizationRequests["Service"]["decide"] =>
     return redirectOf(response) ?? (yield* new AuthorizationRequestExpired())
   })
 
-/** Handles authorization requests of apps through the library, which verifies their signatures. */
+/** The library verifies the requests' signatures. */
 export const layer = (options: SignInOptions): Layer.Layer<AuthorizationRequests, never, Library> =>
   Layer.effect(
     AuthorizationRequests,

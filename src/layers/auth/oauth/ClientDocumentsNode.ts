@@ -27,8 +27,8 @@ const freshnessOf = ({ header }: ResponseHead): Duration.Duration => {
 }
 
 /**
- * Fetches documents like pages: only public addresses and usual ports, with the limits of a host. Follows no redirect,
- * because the document's address is the app's identity.
+ * Fetches like pages: only public addresses and usual ports, with the limits of a host. Follows no redirect, because
+ * the address is the app's identity.
  */
 export const layer = (options: SendOptions): Layer.Layer<ClientDocuments> =>
   Layer.effect(

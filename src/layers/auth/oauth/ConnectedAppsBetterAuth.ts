@@ -19,7 +19,7 @@ const appRows = rowsOf(
   })
 )
 
-/** The ID of an app in the API: its client ID, but for an address, which cannot be a part of a path. */
+/** The client ID, or the app's `id` if the client ID is an address, which cannot be part of a path. */
 const publicId = "case when a.document_expires_at is null then a.client_id else a.id end"
 
 const list = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["list"] =>
@@ -90,7 +90,6 @@ const end = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["end"] =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Reads the apps from the sign-in library's tables without loading it. */
 export const layer: Layer.Layer<ConnectedApps, never, SqlClient.SqlClient> = Layer.effect(
   ConnectedApps,
   Effect.map(SqlClient.SqlClient, (sql) => ConnectedApps.of({ list: list(sql), limit: limit(sql), end: end(sql) }))

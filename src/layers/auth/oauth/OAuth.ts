@@ -23,7 +23,7 @@ import { apps } from "../betterAuth/Tables.ts"
 
 const limits = {
   accessToken: Duration.hours(1),
-  /** Since its last use. */
+  /** Since the token's last use. */
   refreshToken: Duration.days(30),
   /** For the person to sign in and decide, and again for the app to redeem its code. */
   code: Duration.minutes(10),
@@ -33,7 +33,6 @@ const limits = {
   /** Time in which a person must authorize a new app. */
   unusedApp: Duration.days(1),
   unusedApps: 10_000,
-  /** Maximum rows deleted per request. */
   deletedRows: 1000
 }
 
@@ -51,7 +50,7 @@ interface Deps {
   readonly documents: ClientDocuments["Service"]
 }
 
-/** An endpoint's function. Endpoints are functions with a path and options as properties. */
+/** Endpoints are functions with a path and options as properties. */
 type Handler = (context: { readonly body?: unknown; readonly query?: unknown }) => Promise<unknown>
 
 type ReplacedEndpoint = "oauth2Authorize" | "oauth2Revoke" | "oauth2Token" | "registerOAuthClient"
@@ -124,7 +123,7 @@ const deleteExpiredTokens = (sql: SqlClient.SqlClient) =>
       )`
   )
 
-/** Deletes apps that were not authorized within a day, or sooner if there are many: anyone can register apps. */
+/** Anyone can register apps. With many of them, unused apps are deleted sooner. */
 const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
   delete from auth_apps where client_id in (
     select client_id from auth_apps a
@@ -137,16 +136,16 @@ const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
     limit ${limits.deletedRows} for update skip locked
   )`
 
-/** The document is unusable, as an answer to the browser that opened the app's request. */
+/** Shown to the browser that opened the app's request. */
 const documentFailure = () =>
   new APIError("FOUND", undefined, { location: `${failurePath}?${new URLSearchParams({ error: "invalid_document" })}` })
 
-/** The ID of a document's app in the API, where an address would not fit into a path. */
+/** The client ID is an address, which does not fit into a path. */
 const idOfDocument = (clientId: string): string => createHash("sha256").update(clientId).digest("base64url")
 
 /**
- * Stores the app of a metadata document under the document's address, which replicas then share. A document is fetched
- * again when it is no longer fresh. An app whose document is gone or changed its redirects cannot go on with old ones.
+ * Stores an app under its document's address, which replicas share. A document is fetched again when it is no longer
+ * fresh. If it is gone or changed its redirects, the app cannot continue with the old ones.
  */
 const storeDocument = Effect.fn("OAuth.storeDocument")(function* ({ documents, sql }: Deps, clientId: string) {
   const known = yield* sql`
@@ -208,7 +207,7 @@ const inTransaction =
     )
   }
 
-/** The result if the caller also needs headers and status, like the library's router. */
+/** Set if the caller, like the library's router, also needs headers and status. */
 interface RegistrationResult {
   readonly response: { readonly client_id: string }
 }
@@ -217,8 +216,8 @@ interface RegistrationResult {
 const placeholderRedirect = "http://127.0.0.1/"
 
 /**
- * Allows redirects to an app's own scheme (`cursor://host/path`), which common apps use and the library rejects.
- * Registers the app without them and adds them in the same transaction.
+ * The library rejects redirects to an app's own scheme (`cursor://host/path`). Registers the app without them and adds
+ * them in the same transaction.
  */
 const allowingOwnSchemes =
   ({ bridge, sql }: Deps, endpoint: Endpoint): Handler =>
@@ -244,7 +243,6 @@ const afterEffect =
   (context) =>
     bridge.run(effect).then(() => handler(context))
 
-/** Replaces an endpoint's function and keeps its path and options. */
 const replaceHandler = (endpoint: Endpoint, handler: Handler): Endpoint =>
   Object.assign((context: Parameters<Handler>[0]) => handler(context), endpoint) as Endpoint
 

@@ -9,14 +9,12 @@ const maxStateCharacters = 2_000
 const errorResponse = (error: string, error_description: string): Response =>
   Response.json({ error, error_description }, { status: 400, headers: { "cache-control": "no-store" } })
 
-/** Redirects a browser to our error page. */
 const redirectToFailure = (error: string, baseUrl: string): Response =>
   new Response(null, {
     status: 302,
     headers: { location: `${baseUrl}${failurePath}?${new URLSearchParams({ error })}`, "cache-control": "no-store" }
   })
 
-/** Limits the length of URLs that the library parses. */
 const isShortAddress = (address: string): boolean =>
   address.length <= clientLimits.redirectCharacters && hasShortHost(address)
 

@@ -2,24 +2,22 @@ import { Effect, FileSystem, Option, Path, Schema } from "effect"
 import { OperatorError } from "../../../domain/OperatorError.ts"
 
 /**
- * The state of a crawl, in a file with a line for each page. It says which pages a stopped crawl has already loaded, and
- * which versions of pages the index has. A killed process loses at most its last line.
+ * One line per page: which pages a stopped crawl has already loaded, and which versions are in the index. A killed
+ * process loses at most its last line.
  */
 
 export class CrawlStateError extends OperatorError("CrawlStateError") {}
 
-/** A page as it was read last. */
 const PageLine = Schema.Struct({
   url: Schema.String,
-  /** The crawl that read it. */
   run: Schema.Int,
-  /** Of the text in the index. Undefined for a page that is not in the index. */
+  /** Hash of the text in the index. Undefined if the page is not in the index. */
   hash: Schema.optionalKey(Schema.String),
-  /** True if the site no longer has the page, or does not want it indexed. */
+  /** The site no longer has the page, or does not want it indexed. */
   isGone: Schema.optionalKey(Schema.Boolean),
   etag: Schema.optionalKey(Schema.String),
   lastModified: Schema.optionalKey(Schema.String),
-  /** The address that it redirects to. */
+  /** The target of a redirect. */
   movedTo: Schema.optionalKey(Schema.String),
   links: Schema.optionalKey(Schema.Array(Schema.String))
 })
@@ -29,12 +27,12 @@ const Line = Schema.fromJsonString(Schema.Union([PageLine, Schema.Struct({ finis
 const decodeLine = Schema.decodeUnknownOption(Line)
 
 export interface CrawlState {
-  /** The number of this crawl. A crawl that was stopped goes on under its number. */
+  /** A stopped crawl continues under its number. */
   readonly run: number
   readonly isResumed: boolean
   readonly pages: Map<string, PageLine>
   readonly write: (lines: ReadonlyArray<PageLine>) => Effect.Effect<void, CrawlStateError>
-  /** Ends the crawl, and leaves one line for each page that it found or that the index still has. */
+  /** Keeps one line for each page that the crawl found or that the index still has. */
   readonly finish: (removed: ReadonlySet<string>) => Effect.Effect<void, CrawlStateError>
 }
 
@@ -54,7 +52,7 @@ export const open = Effect.fnUntraced(function* (file: string) {
   let finished = 0
   let latest = 0
   for (const line of text.split("\n")) {
-    // A line that a kill cut short is as good as none.
+    // Ignores a line that a kill cut short.
     const found = Option.getOrUndefined(decodeLine(line))
     if (found === undefined) continue
     if ("finished" in found) finished = found.finished
@@ -72,7 +70,7 @@ export const open = Effect.fnUntraced(function* (file: string) {
     pages,
     write: (lines) => {
       for (const line of lines) pages.set(line.url, line)
-      // A line that was cut short ends before the first of these.
+      // The line feed ends a line that was cut short.
       return orFail(files.writeFileString(file, `\n${toText(lines)}`, { flag: "a" }))
     },
     finish: Effect.fnUntraced(function* (removed) {

@@ -15,9 +15,9 @@ import { isNotIndexed, linksIn, readSitemap, sitemapsIn } from "./markup.ts"
 export interface CrawlOptions {
   readonly address: URL
   readonly maxPages: number
-  /** Links between the address and a page. Undefined for any number. */
+  /** Maximum links from the start to a page. Undefined: unlimited. */
   readonly depth: number | undefined
-  /** Paths as in robots.txt: a prefix, with `*` and a final `$`. Without any, all paths. */
+  /** Path patterns as in robots.txt: a prefix, with `*` and a final `$`. Empty: all paths. */
   readonly include: ReadonlyArray<string>
   readonly exclude: ReadonlyArray<string>
   readonly delay: Duration.Duration
@@ -39,14 +39,14 @@ export interface CrawlReport {
   readonly problems: ReadonlyArray<CrawlProblem>
 }
 
-/** Pages that are written together. A kill makes the next crawl read at most these again. */
+/** Pages written together. After a kill, the next crawl reads at most these again. */
 const pagesAtOnce = 25
 
 const maxProblems = 100
 const maxSitemaps = 50
 const maxDescription = 300
 
-/** Crawls are no account's, and their fetches take turns with nobody. */
+/** Crawls belong to no account, so their fetches do not take turns with accounts. */
 const crawler = "crawl"
 
 const patterns = (paths: ReadonlyArray<string>): RobotsRules => [
@@ -85,7 +85,7 @@ const toDocument = (url: string, page: ParsedPage): Document => {
 
 const hashOf = (document: Document): string => createHash("sha256").update(JSON.stringify(document)).digest("hex")
 
-/** Reads pages of one site one after the other, at the asked rate. */
+/** Reads pages one after the other, at the requested rate. */
 const makeReader = Effect.gen(function* () {
   const fetcher = yield* PageFetcher
   let nextAt = 0
@@ -99,7 +99,7 @@ const makeReader = Effect.gen(function* () {
 
 type Read = Effect.Success<typeof makeReader>
 
-/** The site's pages from its sitemaps, or none if it has none. */
+/** Empty if the site has no sitemap. */
 const fromSitemaps = Effect.fnUntraced(function* (read: Read, options: CrawlOptions) {
   const { address } = options
   const robots = yield* read(new URL("/robots.txt", address), options)
@@ -132,12 +132,12 @@ interface Crawl {
   readonly index: DocumentIndex["Service"]
   readonly parser: PageParser["Service"]
   readonly read: Read
-  /** Pages that were read and are not yet in the index. */
+  /** Read, but not yet in the index. */
   pending: Array<{ readonly line: PageLine; readonly document: Document | undefined }>
   readonly tally: { loaded: number; unchanged: number; failed: number; problems: Array<CrawlProblem> }
 }
 
-/** Writes documents before their lines, so that a line never names a page that the index does not have. */
+/** Writes documents before their lines, so that a line never names a page that is missing from the index. */
 const flush = (crawl: Crawl) =>
   Effect.uninterruptible(
     Effect.suspend(() => {
@@ -164,14 +164,14 @@ const versionOf = ({ etag, lastModified }: FetchedPage) => ({
   ...(lastModified === undefined ? {} : { lastModified })
 })
 
-/** Keeps what the index has of a page that could not be read again. */
+/** Keeps the indexed version of a page that could not be read again. */
 const inIndex = (known: PageLine | undefined) => (known?.hash === undefined ? {} : { hash: known.hash })
 
-/** Parses a page. Its line has no hash if it has no document. */
+/** A line without a hash means that there is no document. */
 const digest = Effect.fnUntraced(function* (crawl: Crawl, fetched: FetchedPage, known: PageLine | undefined) {
   const { finalUrl: url } = fetched
   const isHtml = !/json|pdf/i.test(fetched.contentType ?? "")
-  // Read before the parser takes the bytes.
+  // Must precede parsing, because the parser takes ownership of the bytes.
   const links = isHtml ? linksIn(fetched.bytes, url) : []
   const isHidden = isHtml && isNotIndexed(fetched.bytes)
   const line = { url, run: crawl.state.run, links, ...versionOf(fetched) }
@@ -194,11 +194,10 @@ const isNotModified = (failure: PageUnreadable, known: PageLine | undefined): kn
 
 interface Visited {
   readonly links: ReadonlyArray<string>
-  /** The same page under the address that it redirects to. */
+  /** The target of a redirect. */
   readonly movedTo?: string | undefined
 }
 
-/** Reads one page, and returns what it leads to. */
 const visit = Effect.fnUntraced(function* (crawl: Crawl, url: string): Effect.fn.Return<Visited> {
   const { options, state } = crawl
   const known = state.pages.get(url)
@@ -222,7 +221,7 @@ const visit = Effect.fnUntraced(function* (crawl: Crawl, url: string): Effect.fn
     return { links: page.line.links }
   }
   const to = pageOnHost(finalUrl, options.address)
-  // The page itself is read under its own address.
+  // The page is read under its own address later.
   const movedTo = to === undefined ? {} : { movedTo: to }
   crawl.pending.push({ line: { url, run: state.run, ...movedTo }, document: undefined })
   if (to === undefined) fail(crawl, url, "It redirects to another site.")
@@ -230,8 +229,8 @@ const visit = Effect.fnUntraced(function* (crawl: Crawl, url: string): Effect.fn
 })
 
 /**
- * Removes the documents of earlier crawls whose pages this one did not find. A crawl that found nothing, or stopped at its
- * limit, removes nothing: the site may be down, and the other pages still there.
+ * Removes documents of earlier crawls whose pages this crawl did not find. A crawl that found nothing or stopped at its
+ * limit removes nothing: the site may be down.
  */
 const removeMissing = Effect.fnUntraced(function* ({ index, options, state, tally }: Crawl, isWhole: boolean) {
   if (!options.replace || !isWhole || tally.loaded + tally.unchanged === 0)
@@ -243,7 +242,7 @@ const removeMissing = Effect.fnUntraced(function* ({ index, options, state, tall
   return { removed: gone.size === 0 ? 0 : yield* index.remove([...gone], options.target), gone }
 })
 
-/** Loads a site into the index. `onPage` receives the number of pages so far. */
+/** `onPage` receives the number of pages so far. */
 export const crawl = Effect.fnUntraced(function* (
   options: CrawlOptions,
   state: CrawlState,
@@ -270,7 +269,7 @@ export const crawl = Effect.fnUntraced(function* (
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       if (pages >= options.maxPages) return false
       const { depth, url } = next
-      // The start may be outside of the paths that it leads to.
+      // The start itself may be outside `include`.
       if (!isInScope(new URL(url)) && url !== options.address.href) continue
       const { links, movedTo } = yield* visit(run, url)
       yield* onPage(++pages)

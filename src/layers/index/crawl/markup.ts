@@ -1,12 +1,12 @@
 import { Parser } from "htmlparser2"
 import { pageOnHost } from "../../../domain/pages/links.ts"
 
-/** Links of one page that a crawl follows. */
+/** Per page. */
 const maxLinks = 2_000
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** The links of a page to other pages of its host, each once. A page that asks not to be followed has none. */
+/** Links to other pages of the host, without duplicates. None if the page asks not to be followed. */
 export const linksIn = (bytes: Uint8Array, url: string): ReadonlyArray<string> => {
   const links = new Set<string>()
   let base = new URL(url)
@@ -30,7 +30,6 @@ export const linksIn = (bytes: Uint8Array, url: string): ReadonlyArray<string> =
   return isFollowed ? [...links] : []
 }
 
-/** True for a page that asks not to be indexed. */
 export const isNotIndexed = (bytes: Uint8Array): boolean => {
   let isHidden = false
   const parser = new Parser({
@@ -81,7 +80,7 @@ export const readSitemap = (bytes: Uint8Array): Sitemap | undefined => {
   return { isIndex: root === "sitemapindex", locations }
 }
 
-/** The addresses of sitemaps that a robots.txt names. */
+/** From the `Sitemap` lines of a robots.txt. */
 export const sitemapsIn = (robots: Uint8Array): ReadonlyArray<string> =>
   decode(robots)
     .split(/\r\n|\r|\n/)

@@ -1,13 +1,13 @@
-/** The declarations of CSS that can hide text, by property. */
+/** CSS declarations that can hide text, by property. */
 export type Declarations = ReadonlyMap<string, string>
 
-/** CSS lets any character be escaped, so that `d\69splay` hides as well. */
+/** CSS allows escapes in names: `d\69splay` hides too. */
 const withoutEscapes = (css: string): string =>
   css.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, code: string | undefined, character: string | undefined) =>
     code === undefined ? (character ?? "") : String.fromCodePoint(Math.min(Number.parseInt(code, 16), 0xfffd))
   )
 
-/** Reads declarations as in a `style` attribute. The last of a property counts. */
+/** As in a `style` attribute. The last declaration of a property counts. */
 export const readDeclarations = (css: string): Declarations => {
   const declarations = new Map<string, string>()
   for (const part of withoutEscapes(css.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, "")).split(";")) {
@@ -32,16 +32,16 @@ const pixelsOf: { readonly [unit: string]: number } = {
   in: 96
 }
 
-/** About how many pixels a length has; undefined if the value does not start with a length. */
+/** Approximate. Undefined if the value does not start with a length. */
 const pixels = (value: string | undefined): number | undefined => {
   const [, number = "", unit = ""] = /^(-?\d*\.?\d+(?:e[-+]?\d+)?)([a-z%]*)/.exec(value ?? "") ?? []
   const factor = pixelsOf[unit]
   return number === "" || factor === undefined ? undefined : Number(number) * factor
 }
 
-/** Lengths up to this are invisible: a pixel for tracking, or text of one pixel. */
+/** Covers tracking pixels and text of one pixel. */
 const tinyPixels = 1
-/** Nothing on a screen stands this far left of or above its place. */
+/** Anything this far left of or above its place is off the screen. */
 const offScreenPixels = -900
 
 const isTiny = (value: string | undefined): boolean => {
@@ -64,7 +64,7 @@ const cutsOverflow = (style: Declarations): boolean =>
     `${style.get("overflow") ?? ""} ${style.get("overflow-x") ?? ""} ${style.get("overflow-y") ?? ""}`
   )
 
-/** Tells if text in an element with these declarations cannot be seen (R60). */
+/** True if text in an element with these declarations is invisible (R60). */
 export const hidesText = (style: Declarations): boolean => {
   const get = (name: string) => style.get(name)
   const color = get("color")

@@ -11,15 +11,15 @@ interface Rule {
 const limits = { characters: 1024 * 1024, rules: 5_000 }
 
 /**
- * The properties that a style sheet of the page may hide text with. Sizes and opacity are left out: sheets use them for
- * what scripts unfold or fade in, and for layouts whose children set their own.
+ * Properties by which a page's style sheet may hide text. Excludes sizes and opacity: sheets use them for content that
+ * scripts unfold or fade in, and for layouts whose children set their own.
  */
 const hiding = new Set(["display", "visibility", "position", "left", "top", "text-indent", "clip", "clip-path"])
 
-/** One element name, id and classes without combinators or states. Any other selector is left to browsers. */
+/** A selector of one element name, ID and classes, without combinators or states. Other selectors are ignored. */
 const compound = /^([a-z][a-z0-9]*)?((?:[.#][\w-]+)+)$/i
 
-/** The rules of a sheet that apply to screens of any size. Those inside other at-rules are left out. */
+/** The rules for screens of any size. Rules inside other at-rules are ignored. */
 const rulesText = (css: string): string => {
   const source = css.slice(0, limits.characters).replace(/\/\*[\s\S]*?(?:\*\/|$)/g, "")
   const kept: Array<string> = []
@@ -49,7 +49,7 @@ const rulesText = (css: string): string => {
 const specificity = ({ classes, id, tag }: Rule): number =>
   (id === "" ? 0 : 10_000) + 10 * classes.length + (tag === "" ? 0 : 1)
 
-/** The rules of a page's `style` elements that can hide text. */
+/** Only rules that can hide text. */
 export class StyleSheet {
   readonly #rules = new Map<string, Array<Rule>>()
   #count = 0
@@ -75,7 +75,7 @@ export class StyleSheet {
     this.#count++
   }
 
-  /** The declarations of all rules that match an element. Undefined if none matches. */
+  /** Undefined if no rule matches. */
   declarationsFor(element: Element): Declarations | undefined {
     if (this.#count === 0) return undefined
     const id = attribute(element, "id") ?? ""

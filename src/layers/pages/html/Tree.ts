@@ -1,8 +1,8 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, parse, type TreeAdapter } from "parse5"
 
 /*
- * A page as parse5 reads it, which is how browsers read it. Everything that this folder removes from a page, it removes
- * here: plain objects cost a tenth of the DOM that Readability needs.
+ * The page as parse5 and browsers parse it. This folder removes everything on this tree, because its plain objects cost
+ * a tenth of the DOM that Readability needs.
  */
 
 export type Node = DefaultTreeAdapterTypes.ChildNode
@@ -11,12 +11,11 @@ export type Text = DefaultTreeAdapterTypes.TextNode
 export type Parent = DefaultTreeAdapterTypes.ParentNode
 export type Root = DefaultTreeAdapterTypes.Document
 
-/** The document would cost more than any page that people read. */
 export class DocumentTooLarge extends Error {}
 
 const limits = {
   elements: 500_000,
-  /** Elements that are open at once: the parser looks through all of them at many tags. */
+  /** Open elements. The parser searches all of them at many tags. */
   open: 5_000,
   /** Deeper elements become text, so that recursive functions do not overflow the stack. */
   depth: 500
@@ -26,13 +25,13 @@ const htmlNamespace = "http://www.w3.org/1999/xhtml"
 
 export const isElement = (node: Node | Parent): node is Element => "tagName" in node
 export const isText = (node: Node): node is Text => node.nodeName === "#text"
-/** False for the elements of pictures and formulas, some of which have names of HTML. */
+/** Excludes SVG and MathML, some of whose elements have names of HTML. */
 export const isHtml = (element: Element): boolean => element.namespaceURI === htmlNamespace
 
 export const attribute = (element: Element, name: string): string | undefined =>
   element.attrs.find((each) => each.name === name)?.value
 
-/** A builder of trees that gives up on documents over the limits. */
+/** Throws for documents over the limits. */
 const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> => {
   let elements = 0
   let open = 0
@@ -51,7 +50,7 @@ const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapte
   }
 }
 
-/** Visits elements below `root` in order. `visit` returns false to leave out what the element contains. */
+/** Visits elements in document order. Skips an element's content if `visit` returns false. */
 export const walk = (root: Parent, visit: (element: Element, depth: number) => boolean): void => {
   const waiting: Array<{ readonly node: Node; readonly depth: number }> = []
   const enter = (parent: Parent, depth: number) => {
@@ -67,7 +66,6 @@ export const walk = (root: Parent, visit: (element: Element, depth: number) => b
   }
 }
 
-/** Every text below `root` in order. */
 export function* textsOf(root: Node | Parent): Generator<string> {
   const waiting: Array<Node | Parent> = [root]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -85,14 +83,13 @@ export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim(
 
 export const textOf = (root: Node | Parent): string => oneLine([...textsOf(root)].join(""))
 
-/** The characters of the texts below an element. */
 export const visibleLength = (root: Parent): number => {
   let length = 0
   for (const text of textsOf(root)) length += text.trim().length
   return length
 }
 
-/** Removes the nodes for which `test` holds, with all that they contain. */
+/** Removes matching nodes with their content. */
 export const removeNodes = (root: Parent, test: (node: Node) => boolean): void => {
   const waiting: Array<Parent> = [root]
   for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
@@ -101,10 +98,10 @@ export const removeNodes = (root: Parent, test: (node: Node) => boolean): void =
   }
 }
 
-/** Parses a page. No script runs. */
+/** No script runs. */
 export const parseTree = (html: string): Root => parse(html, { treeAdapter: boundedAdapter(), scriptingEnabled: true })
 
-/** Limits the depth of a tree to what recursive functions can walk. Keeps the text of what is deeper. */
+/** Limits the depth for recursive functions. Keeps the text of deeper elements. */
 export const flatten = (root: Parent): void =>
   walk(root, (element, depth) => {
     if (depth < limits.depth) return true

@@ -3,7 +3,7 @@ import { parseHTML } from "linkedom"
 import { defaultTreeAdapter, html } from "parse5"
 import { attribute, type Element, isElement, isHtml, isText, type Parent } from "./Tree.ts"
 
-/** The part of linkedom's DOM that is used here. TypeScript's DOM library would make a browser's globals look available. */
+/** The part of linkedom's DOM used here. TypeScript's DOM library would make browser globals look available. */
 interface DomNode {
   readonly nodeType: number
   readonly localName: string
@@ -23,14 +23,14 @@ interface DomDocument {
   createTextNode(text: string): DomNode
 }
 
-/** The attributes that Readability or the rendering reads. */
+/** Attributes that Readability or the rendering reads. */
 const kept = new Set(
   "class id role itemprop rel href src srcset alt title lang dir datetime colspan rowspan start scope data-lang data-language".split(
     " "
   )
 )
 
-/** A name that both parsers take: anything else becomes a `div`. */
+/** A name that both parsers accept. Other elements become a `div`. */
 const plainName = /^[a-z][a-z0-9-]*$/
 
 const toDom = (document: DomDocument, from: Parent, to: DomNode): void => {
@@ -56,7 +56,7 @@ const fromDom = (from: DomNode, to: Element): Element => {
   return to
 }
 
-/** Elements above which Readability takes longer than an article is worth. */
+/** Above this, Readability takes too long. */
 const maxElements = 30_000
 
 const countElements = (root: Parent): number => {
@@ -68,7 +68,7 @@ const countElements = (root: Parent): number => {
   return count
 }
 
-/** The main text of an article as Readability finds it; undefined if it finds none. `body` is not changed. */
+/** The main text as found by Readability; undefined if none. Does not change `body`. */
 export const findArticle = (body: Element, title: string): Element | undefined => {
   if (countElements(body) > maxElements) return undefined
   const document: DomDocument = parseHTML("<!doctype html><html><head></head><body></body></html>").document
@@ -79,7 +79,7 @@ export const findArticle = (body: Element, title: string): Element | undefined =
     const value = attribute(body, name)
     if (value !== undefined) document.body.setAttribute(name, value)
   }
-  // A body in its place would report each of its new nodes to the document.
+  // Replacing the body's content in place would report each new node to the document.
   const { body: empty, documentElement } = document
   empty.remove()
   toDom(document, body, empty)

@@ -9,7 +9,7 @@ import {
   visibleLength
 } from "./Tree.ts"
 
-/** Words in classes and ids of blocks that stand around a text on any site. */
+/** Words in classes and IDs of blocks around the text, on any site. */
 const chromeWords = new Set(
   (
     "related newsletter newsletters share sharing shares social byline bylines author bio ad ads advert adverts advertisement " +
@@ -19,7 +19,7 @@ const chromeWords = new Set(
   ).split(" ")
 )
 
-/** A block with more than this share of the text is kept, whatever its class. */
+/** A block with a larger share of the text is kept, whatever its class. */
 const maxShare = 0.2
 
 const words = (name: string): ReadonlyArray<string> =>
@@ -28,7 +28,7 @@ const words = (name: string): ReadonlyArray<string> =>
     .toLowerCase()
     .split(/[^a-z]+/)
 
-/** Quoted text is content, wherever it stands: an embedded post is in a block named "social". */
+/** Quoted text is content even in such a block: an embedded post may be in a block named "social". */
 const quotes = (element: Element): boolean =>
   findElement(element, ({ tagName }) => tagName === "blockquote") !== undefined
 
@@ -41,12 +41,12 @@ const isChrome = (node: Node, maxLength: number): boolean => {
   if (!isElement(node) || neverChrome.has(node.tagName) || !isNamedChrome(node)) return false
   if (visibleLength(node) > maxLength) return false
   if (!quotes(node)) return true
-  // Readability would remove the block by its name.
+  // Readability would remove the block because of its name.
   node.attrs = node.attrs.filter(({ name }) => name !== "class" && name !== "id")
   return false
 }
 
-/** Removes blocks around the text that their class or id names: related pages, newsletters, sharing, bylines, ads. */
+/** Removes blocks whose class or ID names related pages, newsletters, sharing, bylines or ads. */
 export const removeChrome = (root: Parent): void => {
   const maxLength = maxShare * visibleLength(root)
   removeNodes(root, (node) => isChrome(node, maxLength))

@@ -2,7 +2,7 @@ import { hidesText, readDeclarations } from "./Style.ts"
 import { StyleSheet } from "./StyleSheet.ts"
 import { attribute, type Element, isElement, type Parent, removeNodes } from "./Tree.ts"
 
-/** Elements whose content browsers do not show as text. `noscript` is empty for everybody who runs scripts. */
+/** Elements whose content browsers do not show. `noscript` is empty when scripts run. */
 const unseen = new Set(
   (
     "head script style noscript template iframe frame frameset object embed applet canvas audio video map area " +
@@ -10,11 +10,11 @@ const unseen = new Set(
   ).split(" ")
 )
 
-/** Classes by which the usual frameworks put text for screen readers off the screen. */
+/** Classes by which common frameworks move text for screen readers off the screen. */
 const offScreen =
   /(?:^|\s)(?:sr-only|visually-?hidden|screen-?reader(?:s|-text|-only)?|u-hidden-visually|off-?screen|d-none)(?=\s|$)/i
 
-/** Shown again on wide screens. */
+/** Shown on wide screens. */
 const shownWide = /(?:^|\s)d-(?:sm|md|lg|xl|xxl)-(?!none)/
 
 const isHiddenElement = (element: Element, sheet: StyleSheet): boolean => {
@@ -29,6 +29,6 @@ const isHiddenElement = (element: Element, sheet: StyleSheet): boolean => {
   return hidesText(new Map([...(declared ?? []), ...readDeclarations(style ?? "")]))
 }
 
-/** Removes all that a person who looks at the page does not see (R60), by its own attributes and by `sheet`. */
+/** Removes what a reader of the page does not see (R60), by attributes and by `sheet`. */
 export const removeHidden = (root: Parent, sheet = new StyleSheet()): void =>
   removeNodes(root, (node) => node.nodeName === "#comment" || (isElement(node) && isHiddenElement(node, sheet)))

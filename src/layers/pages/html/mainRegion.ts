@@ -6,10 +6,10 @@ const roles = /^(?:navigation|banner|contentinfo|complementary|search|menu|menub
 const isAround = (node: Node): boolean =>
   isElement(node) && (around.has(node.tagName) || roles.test(attribute(node, "role") ?? ""))
 
-/** A candidate with less of the page's text is not its main region. */
+/** A main region has at least this share of the page's text. */
 const minShare = 0.25
 
-/** The element that holds the main content of any page. Removes navigation and footers from `body`. */
+/** The element with the main content. Removes navigation and footers from `body`. */
 export const findMainRegion = (body: Element): Element => {
   removeNodes(body, isAround)
   const least = minShare * visibleLength(body)
@@ -33,7 +33,7 @@ const isComments = (element: Element): boolean =>
     `${attribute(element, "class") ?? ""} ${attribute(element, "id") ?? ""}`
   )
 
-/** The characters of an element's own prose: outside links and comments of readers. */
+/** Excludes links and readers' comments. */
 export const proseLength = (root: Element): number => {
   let length = 0
   const count = (element: Element) => {

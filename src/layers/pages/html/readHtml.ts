@@ -25,14 +25,15 @@ import { trimArticle } from "./trim.ts"
 
 const bodyOf = (root: Root): Element | undefined => findElement(root, ({ tagName }) => tagName === "body")
 
-/** An article has at least this many characters. */
 const minArticleCharacters = 250
-/** Parts of the main region's text that Readability must have found: where the page calls itself an article, and elsewhere. */
+/**
+ * The share of the main region that Readability must find, for pages that declare themselves articles and for others.
+ */
 const minCoverage = { article: 0.1, other: 0.3 }
 
 /**
- * The main text of a page: the article that Readability finds, or the whole main region of documentation, listings and
- * forums, of which Readability would keep a part only.
+ * The article found by Readability, or the whole main region. Of documentation, listings and forums, Readability would
+ * keep only a part.
  */
 const findMainText = (body: Element, { isArticle, title }: Metadata): Element => {
   removeChrome(body)
@@ -60,7 +61,7 @@ export const removeTitleHeading = (root: Parent, title: string | null): void => 
   removeNodes(root, (node) => node === first)
 }
 
-/** The address that relative links are resolved against. */
+/** For relative links. */
 const baseOf = (root: Root, url: string): string => {
   const base = findElement(root, ({ tagName }) => tagName === "base")
   return URL.parse((base && attribute(base, "href")) ?? "", url)?.href ?? url
@@ -75,11 +76,10 @@ const sheetOf = (root: Root): StyleSheet => {
   return sheet
 }
 
-/** The text of a page that waits for its script. */
+/** The text of a page that needs its script. */
 const placeholder =
   /^(?:(?:loading|please wait|redirecting)\b.{0,40}|.{0,80}\b(?:enable|requires?|needs?|turn on|activate) java ?script\b.{0,200})$/i
 
-/** Reads an HTML page. */
 export const readHtml = (html: string, url: string, mediaType: string): ParsedPage | ParseFailureReason => {
   const root = parseTree(html)
   const body = bodyOf(root)

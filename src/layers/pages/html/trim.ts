@@ -3,7 +3,7 @@ import { type Element, isElement, isText, type Node, type Parent, removeNodes, t
 
 const isBlock = (node: Node): node is Element => isElement(node) && !inlineElements.has(node.tagName)
 
-/** A block without blocks inside. */
+/** A block that contains no other block. */
 const isLine = (element: Element): boolean => {
   let hasBlock = false
   walk(element, (each) => {
@@ -15,7 +15,7 @@ const isLine = (element: Element): boolean => {
 
 const hasLetters = /[\p{L}\p{N}]/u
 
-/** Tells if an element has text, and all of it in links or in the time of publication. */
+/** True if all text of an element is links or a publication time. */
 const isLinksOnly = (element: Element): boolean => {
   let hasLink = false
   const waiting: Array<Node> = [...element.childNodes]
@@ -34,7 +34,7 @@ const label =
 
 const maxLabelCharacters = 100
 
-/** Elements in which short lines and links are content. */
+/** Short lines and links are content in these elements. */
 const exempt = new Set(["figure", "table", "pre", "blockquote", "dl"])
 
 interface Line {
@@ -58,8 +58,8 @@ const linesOf = (root: Parent): ReadonlyArray<Line> => {
 }
 
 /**
- * Removes from an article the lines that lead away from it: those that are only links, lists of such lines, short labels
- * ("Related:", "Photo:"), and headings that have nothing left below them.
+ * Removes lines that lead away from an article: those with only links, lists of such lines, short labels ("Related:",
+ * "Photo:"), and headings with nothing left below.
  */
 export const trimArticle = (root: Element): void => {
   const gone = new Set<Node>()

@@ -42,7 +42,6 @@ const freshness = ({ after, before, freshness, today }: CallOptions): string | u
   return after === undefined && before === undefined ? undefined : `${after ?? earliest}to${before ?? today}`
 }
 
-/** Brave Search API. */
 export const type = SearchApi.type({
   url: "https://api.search.brave.com",
   needsKey: true,

@@ -17,7 +17,6 @@ const countTtl = { some: Duration.minutes(5), none: Duration.seconds(5) }
 const hasDocuments = ({ byTarget, documents }: IndexStats, target: Target): boolean =>
   documents > Object.values(byTarget).reduce((sum, count) => sum + count, 0) || (byTarget[target] ?? 0) > 0
 
-/** The built-in index as a provider. */
 export const type = define({
   options: Schema.Record(Schema.String, Schema.Never.annotate({ message: "is not allowed here" })),
   engines: "none",

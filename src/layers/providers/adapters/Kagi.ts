@@ -6,7 +6,6 @@ import * as UpstreamRequest from "../UpstreamRequest.ts"
 const filtersIn = (region: string | undefined, { after, before }: Partial<CallOptions> = {}) =>
   (region ?? after ?? before) === undefined ? {} : { filters: { region, after, before } }
 
-/** Kagi Search API v1. */
 export const type = SearchApi.type({
   url: "https://kagi.com",
   needsKey: true,

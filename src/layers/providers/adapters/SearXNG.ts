@@ -93,7 +93,6 @@ const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
  */
 export const literalQuery = (query: string): string => query.replace(commandSign, "'")
 
-/** Converts `en-us` to SearXNG's `en-US`. */
 const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.slice(3).toUpperCase()}`
 
 const safesearch = { off: "0", moderate: "1", strict: "2" } as const
@@ -196,7 +195,7 @@ const capabilities = (pageSize: number, engine: string | undefined): Capabilitie
   options: optionsOf(engine)
 })
 
-/** Reads the rows of a page. An empty page is an error unless the search really found nothing (R14). */
+/** An empty page is an error unless the search really found nothing (R14). */
 const readPage = (
   json: unknown,
   engine: string | undefined,
@@ -245,7 +244,7 @@ const readEmptyPage = (
     return []
   })
 
-/** Connects to a SearXNG instance. Returns a provider for each of its engines. */
+/** One provider per engine of the instance. */
 export const make = (
   instance: string,
   options: typeof Options.Type

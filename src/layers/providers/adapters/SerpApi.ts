@@ -9,7 +9,6 @@ import * as UpstreamRequest from "../UpstreamRequest.ts"
 
 type Parameters = Readonly<Record<string, string | number | undefined>>
 
-/** Parameters of one engine. Each engine names them differently. */
 interface Engine {
   readonly query: string
   readonly safe?: { readonly [S in Safe]: string | number } & { readonly parameter: string }
@@ -17,7 +16,6 @@ interface Engine {
   readonly page?: (call: UpstreamCall) => Parameters
   readonly locale: (call: UpstreamCall) => Parameters
   readonly options?: OptionSupport
-  /** Parameters of a search's dates and topic. */
   readonly optionsIn?: (options: CallOptions) => Parameters
 }
 

@@ -9,7 +9,7 @@ import { credentialHeaders, indexUrl, type Options } from "./options.ts"
 const limits = {
   responseBytes: 8 * 1024 * 1024,
   request: "2 minutes",
-  /** Tries of documents that the engine has no capacity for, with growing pauses: about a minute in all. */
+  /** Documents that the engine has no capacity for are sent again, for about a minute in total. */
   tries: 6,
   problems: 100
 } as const
@@ -23,7 +23,7 @@ interface Response {
 
 const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** The engine's own reason, which has the names of fields and indexes but no credential. */
+/** Names fields and indexes, but no credential. */
 const reasonIn = (json: unknown): string => {
   const error = Predicate.hasProperty(json, "error") ? json.error : undefined
   const [type, reason] = ["type", "reason"].map((name) =>
@@ -39,7 +39,6 @@ const explain = ({ json, status }: Response, what: string, { index }: Options): 
   return `The engine answered ${status} when asked to ${what}${reasonIn(json)}.`
 }
 
-/** One engine, as the provider file describes it. */
 const connect = (client: UpstreamClient["Service"], options: Options) => {
   const url = indexUrl(options)
   const credential = credentialHeaders(options)
@@ -69,7 +68,7 @@ const connect = (client: UpstreamClient["Service"], options: Options) => {
         })
       )
 
-  /** True if this created the index. Another index of the name is left alone. */
+  /** True if this call created the index. An index of that name that Quarry did not create is left alone. */
   const ensure = Effect.gen(function* () {
     const found = yield* send("GET", "/_mapping", null)
     if (found.status === 200) {
@@ -109,7 +108,7 @@ const busy = "The engine has no capacity for more documents (429). Run the same 
 
 type Bulk = ReturnType<typeof connect>["bulk"]
 
-/** Writes a body. Documents that the engine has no capacity for are sent again, with growing pauses. */
+/** Sends documents again, with growing pauses, if the engine has no capacity for them. */
 const write = Effect.fnUntraced(function* (bulk: Bulk, items: ReadonlyArray<BulkItem>) {
   const left = yield* Ref.make(items)
   const total = yield* Ref.make(nothing)
@@ -133,7 +132,7 @@ const add = (sum: typeof nothing, more: typeof nothing): typeof nothing => ({
   problems: [...sum.problems, ...more.problems].slice(0, limits.problems)
 })
 
-/** Fills indexes of OpenSearch and Elasticsearch that the provider file at `path` names. */
+/** For indexes that the provider file at `path` names. */
 export const layer = (
   path: string | undefined
 ): Layer.Layer<ExternalIndexes, never, FileSystem.FileSystem | UpstreamClient> =>

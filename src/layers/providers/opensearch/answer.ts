@@ -5,7 +5,7 @@ import * as Upstream from "../Upstream.ts"
 
 const Texts = Schema.Struct({ title: Schema.String, description: Schema.optionalKey(Schema.String) })
 
-/** The object of the document's language is the only one that it has. */
+/** Contains only the object of the document's language. */
 const Source = Schema.StructWithRest(Schema.Struct({ url: Schema.String }), [
   Schema.Record(Schema.String, Schema.Union([Texts, Schema.String]))
 ])
@@ -31,7 +31,7 @@ const toRow = ({ _source, highlight }: typeof Hit.Type): ReadonlyArray<UpstreamR
   return [{ url: _source.url, title: texts.title, snippet }]
 }
 
-/** Reads the rows. A partial answer without rows is not an empty one: a shard that failed may have had some. */
+/** A partial answer without rows is an error: a shard that failed may have had some. */
 export const readAnswer = (json: unknown): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
   const decoded = decode(json)
   if (Result.isFailure(decoded)) return Upstream.refuse("malformed", "its response is not the documented JSON")

@@ -3,10 +3,10 @@ import type { Target } from "../../../domain/search/Target.ts"
 import type { Document } from "../../../services/index/DocumentIndex.ts"
 import { documentId, toSource } from "./mapping.ts"
 
-/** Engines take up to 100 MB in a request, and recommend a few megabytes. */
+/** Engines accept up to 100 MB per request and recommend a few megabytes. */
 export const bulkLimits = { documents: 500, bytes: 5 * 1024 * 1024 }
 
-/** Two lines of a `_bulk` body, and the document that they write. */
+/** The two lines of a `_bulk` body that write one document. */
 export interface BulkItem {
   readonly url: string
   readonly lines: string
@@ -17,7 +17,7 @@ export const toItem = (document: Document, target: Target | undefined): BulkItem
   lines: `${JSON.stringify({ index: { _id: documentId(document.url, target) } })}\n${JSON.stringify(toSource(document, target))}\n`
 })
 
-/** Cuts items into bodies within the limits. A document above the limit of bytes gets a body of its own. */
+/** A document above the byte limit gets its own body. */
 export const toBodies = (items: ReadonlyArray<BulkItem>): ReadonlyArray<ReadonlyArray<BulkItem>> => {
   const bodies: Array<Array<BulkItem>> = []
   let bytes = 0
@@ -47,7 +47,7 @@ const Answer = Schema.Struct({ errors: Schema.Boolean, items: Schema.Array(Outco
 const decode = Schema.decodeUnknownResult(Answer)
 
 export interface BulkOutcome {
-  /** Items that the engine had no capacity for, to send again. */
+  /** To send again, because the engine had no capacity for them. */
   readonly again: ReadonlyArray<BulkItem>
   readonly written: number
   readonly rejected: ReadonlyArray<{ readonly url: string; readonly problem: string }>
@@ -55,7 +55,7 @@ export interface BulkOutcome {
 
 const maxReasonCharacters = 200
 
-/** Reads the outcome of each item, which the engine gives in the order of the request. Undefined for other JSON. */
+/** The engine reports outcomes in the order of the request. Undefined for other JSON. */
 export const readOutcome = (items: ReadonlyArray<BulkItem>, json: unknown): BulkOutcome | undefined => {
   const decoded = decode(json)
   if (Result.isFailure(decoded) || decoded.success.items.length !== items.length) return undefined

@@ -5,8 +5,8 @@ import type { Target } from "../../../domain/search/Target.ts"
 import type { Document } from "../../../services/index/DocumentIndex.ts"
 
 /**
- * The form of documents in an OpenSearch or Elasticsearch index. The texts of a document are in the object of its
- * language, whose analyzer stems them, and copied into `plain`, whose analyzer does not.
+ * Documents in an OpenSearch or Elasticsearch index. A document's texts are in the object of its language, whose
+ * analyzer stems them, and copied into `plain`, whose analyzer does not.
  */
 
 const analyzers = {
@@ -39,7 +39,7 @@ export const groupOf = (language: string | undefined): LanguageGroup =>
 const texts = ["title", "headings", "address", "description", "content"] as const
 type TextField = (typeof texts)[number]
 
-/** The same weights as in the built-in index. */
+/** As in the built-in index. */
 const weights: Readonly<Record<TextField, number>> = {
   title: fieldWeights.title,
   headings: fieldWeights.headings,
@@ -48,7 +48,7 @@ const weights: Readonly<Record<TextField, number>> = {
   content: fieldWeights.content
 }
 
-/** The fields of a group or of `plain`, each with its weight, as queries name them. */
+/** Weighted fields of a language group or of `plain`, in query syntax. */
 export const weightedFields = (group: LanguageGroup | "plain"): ReadonlyArray<string> =>
   texts.map((name) => `${group}.${name}^${weights[name]}`)
 
@@ -62,7 +62,7 @@ const textsOf = (analyzer: string, copies: boolean) => ({
 
 const stored = { type: "keyword", index: false, doc_values: false }
 
-/** A later version of this form gets another number, and does not write into an index of this one. */
+/** Increases with each incompatible change. Quarry does not write into an index with another number. */
 export const formVersion = 1
 
 export const indexBody = {
@@ -88,16 +88,15 @@ export const indexBody = {
   }
 } as const
 
-/** Documents for all targets have this in place of a target's name. */
+/** Used in place of a target by documents for all targets. */
 export const allTargets = "all"
 
-/** One document for each address and target, as in the built-in index. */
+/** One document per address and target, as in the built-in index. */
 export const documentId = (url: string, target: Target | undefined): string =>
   createHash("sha256")
     .update(`${target ?? allTargets} ${url}`)
     .digest("base64url")
 
-/** The host and its parent domains. */
 const sitesOf = (hostname: string): ReadonlyArray<string> => {
   const labels = hostname.split(".")
   return labels.map((_, index) => labels.slice(index).join("."))

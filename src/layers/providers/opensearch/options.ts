@@ -7,10 +7,10 @@ const aString = Schema.String.annotate({ message: "must be a string" }).check(
 )
 const secret = Schema.RedactedFromValue(aString)
 
-/** Names of indexes and aliases that both engines accept, and nothing that would be another path. */
+/** Names that both engines accept and that do not change the path. */
 const indexName = { message: "must be the name of one index: lower-case letters, digits, -, _ and ." }
 
-/** A user with a password, or an API key, or neither behind a proxy that signs in. */
+/** A user with a password, an API key, or neither (behind a proxy that signs in). */
 const oneCredential = Schema.makeFilter(
   ({
     apiKey,
@@ -45,7 +45,7 @@ export const Options = Schema.Struct({
 }).check(requirePrivacy, oneCredential)
 export type Options = typeof Options.Type
 
-/** The address of the index, without a trailing slash. */
+/** Without a trailing slash. */
 export const indexUrl = ({ index, url }: Options): string => `${url.replace(/\/+$/, "")}/${index}`
 
 export const credentialHeaders = ({ apiKey, password, username }: Options): Readonly<Record<string, string>> => {

@@ -4,10 +4,10 @@ import { siteOf } from "../../../domain/search/Domain.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import { allTargets, groupOf, type LanguageGroup, plainFields, weightedFields } from "./mapping.ts"
 
-/** `combined_fields` is BM25F. Engines without it have `cross_fields`, which is close. */
+/** `combined_fields` is BM25F. Engines without it have `cross_fields`, which is similar. */
 export type Scoring = "combined_fields" | "cross_fields"
 
-/** Less than the share of a search that a provider gets, so that the engine answers with what it has by then. */
+/** Less than a provider's share of a search's time, so that the engine returns what it has by then. */
 const engineTimeout = "4s"
 
 const snippet = { fragments: 2, units: 150 }
@@ -21,7 +21,7 @@ const scored = (scoring: Scoring, query: string, group: LanguageGroup | "plain")
     : { multi_match: { query, type: "cross_fields", fields, operator: "or" } }
 }
 
-/** A site that cannot be read matches nothing. */
+/** An invalid site matches nothing. */
 const belowSite = (text: string): object => {
   const site = siteOf(text)
   if (site === null) return { match_none: {} }
@@ -32,7 +32,7 @@ const belowSite = (text: string): object => {
 const anyOf = (queries: ReadonlyArray<object>): ReadonlyArray<object> =>
   queries.length === 0 ? [] : [{ bool: { should: queries, minimum_should_match: 1 } }]
 
-/** The body of a search: words in the query's language and unstemmed, and strict phrases, exclusions and sites. */
+/** Words in the query's language and unstemmed; phrases, exclusions and sites are strict. */
 export const searchBody = (call: UpstreamCall, target: Target, scoring: Scoring) => {
   const { excluded, excludedSites, phrases, sites, words } = readParts(call.query)
   const group = groupOf(call.language)

@@ -16,7 +16,7 @@ const Response = Schema.Struct({
   statuses: Schema.optionalKey(Schema.Array(Status))
 })
 
-/** Exa's contents, with the key of its search. */
+/** Uses the key of Exa's search. */
 export const type = ReaderApi.type({
   url: "https://api.exa.ai",
   needsKey: true,

@@ -9,7 +9,7 @@ const Response = Schema.Struct({
   data: Schema.Struct({ title: text, description: text, url: text, content: text, publishedTime: text })
 })
 
-/** Jina's reader. The address is in the body, so that it is in no path. */
+/** The page's address is in the body, so that it does not appear in a path. */
 export const type = ReaderApi.type({
   url: "https://r.jina.ai",
   needsKey: false,

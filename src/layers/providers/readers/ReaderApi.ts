@@ -16,7 +16,7 @@ import * as Upstream from "../Upstream.ts"
 import type { UpstreamClient } from "../UpstreamClient.ts"
 import type { UpstreamRequest } from "../UpstreamRequest.ts"
 
-/** The text that a reader returned. Absent fields are unknown. */
+/** Absent fields are unknown. */
 export interface RemotePage {
   readonly markdown: string
   readonly url?: string | null | undefined
@@ -30,7 +30,7 @@ export interface RemotePage {
 
 export type RemoteOutcome = RemotePage | { readonly reason: UnreadableReason; readonly httpStatus?: number | undefined }
 
-/** Describes a service that reads pages. An adapter consists of nothing else. */
+/** An adapter consists only of this description. */
 export interface ReaderApi<A> {
   readonly url: string
   readonly needsKey: boolean
@@ -44,7 +44,6 @@ export interface ReaderApi<A> {
   readonly dialect?: Upstream.Dialect
 }
 
-/** A type of reader that the provider file can name. */
 export type ReaderType = (
   name: string,
   options: unknown,
@@ -83,7 +82,7 @@ const failed = new UpstreamError({ message: "The service that reads pages could 
 
 const usualPorts: ReadonlySet<string> = new Set(["", "80", "443"])
 
-/** A reader may stand in a private network, so that it gets no address that Quarry itself would not fetch (R59). */
+/** The reader may be in a private network, so Quarry checks addresses as if it fetched them itself (R59). */
 const checkAddress = (url: URL, rules: AddressRules): Effect.Effect<void, PageUnreadable> => {
   if (!rules.allowsPrivate && !usualPorts.has(url.port))
     return Effect.fail(PageUnreadable.because("address_not_allowed"))
@@ -116,7 +115,6 @@ const toCopy = (name: string, url: URL, outcome: RemoteOutcome, fetchedAt: numbe
   return Effect.succeed<PageCopy>({ finalUrl, fetchedAt, bytes, reader: name, page })
 }
 
-/** Turns the description of a service into a type of reader. */
 export const type = <A>(api: ReaderApi<A>): ReaderType => {
   const decodeOptions = decode(Options(api.needsKey))
   const decodeResponse = Schema.decodeUnknownEffect(api.response)
@@ -153,7 +151,7 @@ export const type = <A>(api: ReaderApi<A>): ReaderType => {
   })
 }
 
-/** The reason for a status that a reader reports of the page's site. Undefined for 2xx. */
+/** `status` is the site's, as reported by the reader. Undefined for 2xx. */
 export const reasonOfSiteStatus = (status: number | undefined): UnreadableReason | undefined => {
   if (status === undefined || (status >= 200 && status < 300)) return undefined
   if (status === 404 || status === 410) return "not_found"

@@ -7,7 +7,7 @@ const Response = Schema.Struct({
   failed_results: Schema.optionalKey(Schema.Array(Schema.Unknown))
 })
 
-/** Tavily's extract, with the key of its search. A page that it could not read has no text. */
+/** Uses the key of Tavily's search. A page that could not be read has no text. */
 export const type = ReaderApi.type({
   url: "https://api.tavily.com",
   needsKey: true,

@@ -4,7 +4,7 @@ import * as Jina from "./Jina.ts"
 import type { ReaderType } from "./ReaderApi.ts"
 import * as Tavily from "./Tavily.ts"
 
-/** Every type of reader, by its name in the provider file. */
+/** By name in the provider file. */
 export const readerTypes: Readonly<Record<string, ReaderType>> = {
   firecrawl: Firecrawl.type,
   jina: Jina.type,

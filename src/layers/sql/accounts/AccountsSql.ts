@@ -40,10 +40,7 @@ export const AccountRow = Schema.Struct({
 })
 export type AccountRow = typeof AccountRow.Type
 
-/**
- * The scheduled plan change, if any. Its columns are null together, except the quota, which is null for unlimited
- * usage.
- */
+/** The columns are null together, except the quota, which is null for unlimited usage. */
 const toNext = ({ next_concurrency, next_plan, next_plan_at, next_quota }: AccountRow): Pick<Account, "next"> =>
   next_plan === null || next_concurrency === null || next_plan_at === null
     ? {}
@@ -283,9 +280,7 @@ const ofSubscriber = (deps: Deps) => {
   }, Effect.orDie)
 }
 
-/**
- * Deletes events, endpoints and settings, which contain addresses and names. Deliveries are deleted with their events.
- */
+/** Events, endpoints and settings contain addresses and names. Deliveries are deleted with their events. */
 const removeEvents = ({ sql }: Deps, id: string) =>
   Effect.forEach(
     ["events", "webhook_endpoints", "event_settings"],

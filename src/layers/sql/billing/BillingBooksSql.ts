@@ -47,8 +47,8 @@ const readingRow = rowOf(Schema.Struct({ reading: Schema.BigInt }))
 const lostRow = rowOf(Schema.Struct({ is_dispute_lost: Schema.Boolean }))
 
 /**
- * Runs one transaction that holds the lock on the account's wallet, which every ledger function takes first. It is
- * idempotent, and is retried if its response is lost.
+ * Every ledger function takes the wallet's lock first. The transaction is idempotent, and is retried if its response is
+ * lost.
  */
 const behindWallet = <A>(
   { sql }: Deps,

@@ -56,7 +56,6 @@ const write = (
 const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
   keep === "figures" ? `${what} stays ${figure}, entries added up to ${sum}` : `${what} ${figure} became ${sum}`
 
-/** A figure that disagrees with its entries, and the statements that repair it. */
 interface Difference {
   readonly discrepancy: Discrepancy
   readonly isPossible: boolean
@@ -156,8 +155,8 @@ const readDebt = Effect.fnUntraced(function* (deps: Deps) {
 })
 
 /**
- * Finds charges that disagree with the log. Log entries cannot be recreated, so the charge itself stays: one entry
- * corrects the hold's charge to match the log, and another charges the difference without a hold.
+ * Log entries cannot be recreated, so the charge itself stays: one entry corrects the hold's charge to match the log,
+ * and another charges the difference without a hold.
  */
 const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
   const { accountId, by, reason } = repair
@@ -190,9 +189,7 @@ const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
   return [difference]
 })
 
-/**
- * Reopens closed months that do not match the sum of their entries. The next verification reads and closes them again.
- */
+/** The next verification reads reopened months and closes them again. */
 const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: Deps) {
   const row = yield* closedRow(sql`
     with ${everything(sql, { only: accountId })}

@@ -179,10 +179,7 @@ const peekPeriod = ({ sql }: Deps, { id, quota }: Account, period: Period) =>
       : { used: Number(counted.used), quota: counted.quota === null ? undefined : Number(counted.quota) }
   )
 
-/**
- * Returns the same as `allowance` without opening a period. Usage is zero if the account has not searched in the
- * period.
- */
+/** Opens no period. Usage is zero if the account has not searched in the period. */
 const peek = (deps: Deps) =>
   Effect.fn("Ledger.peek")(function* (account: Account): Effect.fn.Return<Allowance, SqlError.SqlError> {
     const now = yield* storeTime(deps.clock)
@@ -275,7 +272,7 @@ const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlErro
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
   )
 
-/** Sweeps once in the background, counting and logging the result. A failure is left to the next sweep. */
+/** A failure is logged and left to the next sweep. */
 const sweepWatched = (sql: SqlClient.SqlClient) =>
   sweep(sql).pipe(
     Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),

@@ -12,7 +12,7 @@ import { rowOf, rowsOf } from "../Rows.ts"
 import { toColumns } from "../search/LogRow.ts"
 
 const maxBatch = 256
-/** Maximum entries of one account in a batch, so that a busy account leaves room for others. */
+/** Leaves room for other accounts. */
 const maxPerAccount = 64
 
 export interface Reservation {
@@ -113,7 +113,7 @@ const reserveArguments = (
   ${leaseMs}::bigint,
   ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
 
-/** Returns the function that reserves credits. Concurrent calls share one call of `ledger_reserve`. */
+/** Concurrent calls share one call of `ledger_reserve`. */
 export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<Reservation, ReserveRow>({
     name: "ledger_reserve",
@@ -130,14 +130,10 @@ export interface KeyedReservation extends Reservation {
   readonly request: KeyedRequest
 }
 
-/**
- * Maximum entries of a keyed batch. Lower because of their stored answers: a batch has at most 64 × `maxAnswerBytes`.
- */
+/** Lower because of the stored answers: a batch has at most 64 × `maxAnswerBytes`. */
 const maxKeyedBatch = 64
 
-/**
- * Returns the function that reserves credits for requests with idempotency keys. Concurrent calls share one statement.
- */
+/** For requests with idempotency keys. Concurrent calls share one statement. */
 export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<KeyedReservation, ReserveRow>({
     name: "ledger_reserve_keyed",
@@ -162,7 +158,7 @@ interface Opening {
   readonly period: Period
 }
 
-/** Returns the function that opens an account's period. It does nothing if another replica already has. */
+/** Does nothing if another replica has already opened the period. */
 export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
   makeGroupCommit<Opening, true>({
     name: "ledger_open",
@@ -197,7 +193,7 @@ interface Ending {
 const SettleRow = Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt })
 const settleRows = rowsOf(SettleRow)
 
-/** Serializes the log entries of a batch, each with the position of its hold in the batch. */
+/** Each entry has the position of its hold in the batch. */
 const recordsOf = (batch: ReadonlyArray<Ending>): string =>
   JSON.stringify(
     batch.flatMap((entry, index) => entry.records.map((record) => ({ n: index + 1, ...toColumns(record) })))
@@ -225,7 +221,7 @@ const settleArguments = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Ending>)
   ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
   ${recordsOf(batch)}::json`
 
-/** Returns the function that ends a hold. Concurrent calls share one call of `ledger_settle`. */
+/** Concurrent calls share one call of `ledger_settle`. */
 export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Ending, Settlement | "expired">({
     name: "ledger_settle",
@@ -246,7 +242,6 @@ interface KeyedEnding extends Ending {
   readonly answer: Uint8Array
 }
 
-/** Returns the function that ends the hold of a keyed request and stores its answer. */
 export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<KeyedEnding, Settlement | "expired">({
     name: "ledger_settle_keyed",
@@ -281,7 +276,7 @@ interface Part {
 
 const partRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt) }))
 
-/** Returns the function that charges part of a hold. Concurrent calls share one call of `ledger_settle_part`. */
+/** Concurrent calls share one call of `ledger_settle_part`. */
 export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Part, "settled" | "expired">({
     name: "ledger_settle_part",
@@ -305,10 +300,7 @@ export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
 
 const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean }))
 
-/**
- * Reads the account's allowance. Undefined for an unknown account. `is_open` is false if the period ended or the plan
- * is to change.
- */
+/** Undefined for an unknown account. `is_open` is false if the period ended or the plan is about to change. */
 export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
   termsRow(sql`
     select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end,
@@ -324,10 +316,7 @@ export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start 
 
 const trialRow = rowOf(Schema.Struct({ used: Schema.BigInt, is_taken: Schema.Boolean }))
 
-/**
- * Reads the trial that `trial_enter` would select: its usage, and whether another active account holds the mailbox's
- * grant.
- */
+/** The trial that `trial_enter` would select, and whether another active account holds the mailbox's grant. */
 export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
   trialRow(sql`
     with granted as (
@@ -347,7 +336,7 @@ const GrantRow = Schema.Struct({
 })
 const grantRow = rowOf(GrantRow)
 
-/** Adds pack credits, once per `cause`. */
+/** Once per `cause`. */
 export const addCredits = (
   sql: SqlClient.SqlClient,
   grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
@@ -364,7 +353,7 @@ const adjustedRow = rowOf(
   })
 )
 
-/** Writes an operator's correction, once per `cause`. Undefined for an unknown account. */
+/** Once per `cause`. Undefined for an unknown account. */
 export const adjustCredits = Effect.fnUntraced(function* (
   { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
   it: Adjustment,

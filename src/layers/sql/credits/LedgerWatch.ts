@@ -78,10 +78,7 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
     Effect.catchCause((cause) => Effect.logWarning("The books could not be verified. This will be retried.", cause))
   )
 
-/**
- * Verifies the books while the service runs, and reports discrepancies in metrics and logs. It repairs nothing, so that
- * operators see the books as they were.
- */
+/** Reports discrepancies in metrics and logs. Repairs nothing, so that operators see the books as they were. */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient> = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -37,10 +37,7 @@ const limitsJson = (terms: TermsTable): string =>
     plans.map((plan) => ({ plan, quota: terms[plan].quota ?? null, concurrency: terms[plan].concurrency }))
   )
 
-/**
- * Accounts whose limits may differ from their plan's, ordered by id. A plan change that is due is applied first,
- * separately.
- */
+/** Ordered by ID. A plan change that is due is applied first, separately. */
 const candidates = ({ own, sql }: Deps, after: string, now: Date) =>
   idRows(sql`
   with own as (
@@ -86,8 +83,7 @@ const changeOf = (row: typeof HeldRow.Type, own: PlanTable, now: number) => {
 }
 
 /**
- * Changes accounts and the quotas of their current periods while holding their wallets' locks. A trial whose mailbox
- * has already used its grant in another account gains nothing (R32).
+ * Holds the wallets' locks. A trial whose mailbox has already used its grant in another account gains nothing (R32).
  */
 const changeTogether = ({ clock, own, sql }: Deps, ids: ReadonlyArray<string>) =>
   Effect.gen(function* () {

@@ -4,8 +4,6 @@ import type { PlanTerms, TermsTable } from "../../../domain/credits/Plan.ts"
 import { constantHistory, type PlanHistory } from "../../../domain/credits/PlanHistory.ts"
 import { rowsOf } from "../Rows.ts"
 
-/** History of plan limits, as stored in the table `plan_versions`. */
-
 const Terms = Schema.Struct({ quota: Schema.NullOr(Schema.Int), concurrency: Schema.Int })
 
 const versionRows = rowsOf(
@@ -26,7 +24,7 @@ const eachPlan = <A, B>(
   custom: f(custom)
 })
 
-/** Reads every version, oldest first. Returns the process's own plans if no server has stored a version yet. */
+/** Oldest first. The process's own plans if no server has stored a version yet. */
 export const read = (sql: SqlClient.SqlClient, own: TermsTable) =>
   Effect.map(versionRows(sql`select since, terms from plan_versions order by id`), (rows): PlanHistory => {
     const [first, ...others] = rows.map(({ since, terms }) => ({

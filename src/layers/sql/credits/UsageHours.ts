@@ -29,10 +29,7 @@ const readDue = (sql: SqlClient.SqlClient) =>
     )
     select until, coalesce(counted_to <> until, true) as is_behind from due, log_upkeep`)
 
-/**
- * Lists open transactions that write to the log. Transactions that start later write later hours than the time read
- * before.
- */
+/** Transactions that start later write later hours than the time read before. */
 const readWriters = (sql: SqlClient.SqlClient) =>
   writerRows(sql`select distinct virtualtransaction from pg_locks where ${sql.literal(writersLock)}`)
 
@@ -56,9 +53,7 @@ const recall = (sql: SqlClient.SqlClient, until: Date) => sql`
   )
   delete from usage_hours where hour >= (select counted_to from recalled)`
 
-/**
- * Counts the next hour that ended at or before `until`. False if there is none, or if another replica is counting it.
- */
+/** False if there is none, or if another replica is counting it. */
 const countHour = (sql: SqlClient.SqlClient, until: Date) =>
   unlimited(
     sql,
@@ -93,10 +88,7 @@ const countHour = (sql: SqlClient.SqlClient, until: Date) =>
     })
   )
 
-/**
- * Counts the searches of past hours. `usage` reads uncounted hours from the log, so it is exact regardless of progress
- * here.
- */
+/** `usage` reads uncounted hours from the log, so it is exact regardless of progress here. */
 export const countHours = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, patience = defaultPatience) {
   const due = yield* readDue(sql)
   if (due?.is_behind !== true) return

@@ -13,7 +13,7 @@ const DiscrepancyRow = Schema.Struct({
 export const discrepancyRows = rowsOf(DiscrepancyRow)
 const lockRow = rowOf(Schema.Struct({ taken: Schema.Boolean }))
 
-/** A range of account ids: after `after`, up to and including `upTo`. Or a single account. */
+/** IDs after `after`, up to and including `upTo`. Or a single account. */
 export interface Accounts {
   readonly after?: string
   readonly upTo?: string
@@ -106,7 +106,6 @@ export const charges = (sql: SqlClient.SqlClient) => sql`
   where case when e.charged_at is null then q.hold_id is not null
     else e.is_compared and (q.hold_id is not null or e.charged_at >= ${sql.literal(retainedSince)}) end`
 
-/** Quotas of the allowances that match a condition on `l`, with the sums of their entries and holds. */
 export const quotas = (sql: SqlClient.SqlClient, allowances: ReturnType<typeof among>) => sql`
   select coalesce((select min(a.id) from accounts a where a.allowance_id = l.id), l.scope) as account_id, l.id,
     coalesce(e.credits, 0) as entered, coalesce(h.credits, 0) as held, l.used, l.quota
@@ -125,7 +124,6 @@ const quotaProblems = (sql: SqlClient.SqlClient, allowances: ReturnType<typeof a
     quota, used
   from allowances l where used > quota and ${allowances}`
 
-/** Pack balances, with the sums of their entries and holds. */
 export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select coalesce(w.account_id, e.account_id, h.account_id) as account_id, coalesce(e.credits, 0) as entered,
     coalesce(h.credits, 0) as held, coalesce(w.balance, 0) as balance
@@ -135,7 +133,6 @@ export const balances = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     select account_id, sum(from_balance) as credits from holds where ${among(sql, accounts, "account_id")} group by 1
   ) h on h.account_id = coalesce(w.account_id, e.account_id)`
 
-/** Debts of accounts, with the sums of their entries. */
 export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select w.account_id, coalesce(e.credits, 0) as entered, w.owed
   from (select * from wallets where ${among(sql, accounts, "account_id")}) w
@@ -249,7 +246,7 @@ export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: bool
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
-/** Records that all entries of these accounts were read, except for accounts with a discrepancy. */
+/** Except for accounts with a discrepancy. */
 export const markRead = (sql: SqlClient.SqlClient, accounts: Accounts, found: ReadonlyArray<Discrepancy>) => sql`
   update ledger_months set read_at = statement_timestamp()
   where ${among(sql, accounts, "account_id")} and account_id <> all (${found.map(({ accountId }) => accountId)}::text[])`
@@ -327,7 +324,6 @@ export const closedBooks = (sql: SqlClient.SqlClient, month: string, accountIds:
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
-/** Kinds of disagreement: used quota, pack balances, the query log, or closed months. */
 export type ProblemKind = "quota" | "balance" | "log" | "closed"
 
 export const kindOf = ({ what }: Discrepancy): ProblemKind => {
@@ -421,10 +417,7 @@ const newest = (sql: SqlClient.SqlClient) => sql`
   where r.kind = 'search' and r.credits + coalesce(c.credits, 0) <> coalesce(q.credits, 0)
   group by 1`
 
-/**
- * Finds discrepancies in the newest entries, at a cost independent of the size of the books. Undefined while another
- * replica is checking.
- */
+/** Costs the same for books of any size. Undefined while another replica is checking. */
 export const newestDiscrepancies = (
   sql: SqlClient.SqlClient
 ): Effect.Effect<ReadonlyArray<Discrepancy> | undefined, SqlError.SqlError> =>

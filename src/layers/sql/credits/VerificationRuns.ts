@@ -24,8 +24,8 @@ const keptDays = 90
 const idRow = rowOf(Schema.Struct({ id: Schema.BigInt }))
 
 /**
- * Claims tonight's run, by the database's clock. Undefined if it is done, or if another replica is running it. The
- * first replica that starts after a missed night catches up.
+ * By the database's clock. Undefined if the run is done or another replica has it. The first replica that starts after
+ * a missed night catches up.
  */
 export const takeNight = (sql: SqlClient.SqlClient) =>
   idRow(sql`
@@ -54,7 +54,7 @@ const deleteOldRuns = (sql: SqlClient.SqlClient) => sql`
 
 /** Accounts per statement. Bounds the database's memory and the age of its snapshots. */
 const accountsOfRange = 1_000
-/** Maximum discrepancies that a run lists. It counts all of them. */
+/** A run counts all discrepancies. */
 const maxListed = 10_000
 /** Closed entries that a run rereads, starting with the least recently read. */
 const rereadEntries = 1_000_000
@@ -102,7 +102,7 @@ const readRange = (sql: SqlClient.SqlClient, after: string) =>
     select max(id) as last, count(*) as accounts
     from (select id from accounts where id > ${after} order by id limit ${accountsOfRange}) as t`)
 
-/** Compares all accounts range by range, so that memory stays bounded. Returns the number of accounts. */
+/** By ranges, so that memory stays bounded. Returns the number of accounts. */
 const compareAccounts = Effect.fnUntraced(function* (run: Run) {
   const { isFull, sql } = run
   let accounts = 0
@@ -165,8 +165,8 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
 const startedRow = rowOf(Schema.Struct({ started_at: Schema.Date, is_first: Schema.Boolean }))
 
 /**
- * Compares all books. It runs alongside searches and takes no lock that they need. Statements have no time limit,
- * because an account may have millions of entries. The first run reads everything, like a full run.
+ * Takes no lock that searches need. Statements have no time limit, because an account may have millions of entries. The
+ * first run reads everything, like a full run.
  */
 const verifyAll = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -195,7 +195,7 @@ const verifyAll = Effect.fnUntraced(function* (
   return { accounts, isFull, problems, discrepancies }
 })
 
-/** Verifies all books and stores the findings, which every replica reports in metrics. */
+/** Stores the findings, which every replica reports in metrics. */
 export const verify = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   options: { readonly isFull: boolean; readonly night?: bigint }

@@ -17,9 +17,7 @@ import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import { compare, load, remove } from "./DocumentLoad.ts"
 
-/**
- * Documents whose titles are compared with the query: more than five pages of 20, because some may have been deleted.
- */
+/** Their titles are compared with the query. More than five pages of 20, because some may have been deleted. */
 const maxCandidates = 130
 
 /** The same for a query with phrases or site paths, which rule out many documents. */
@@ -111,7 +109,6 @@ const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, targ
     })
   )
 
-/** Index terms that start with the same two letters as a word, in either order. */
 const termsLike = (sql: SqlClient.SqlClient, word: string) => {
   const [first = "", second = ""] = Array.from(word)
   const allowed = mistakesAllowed(word)

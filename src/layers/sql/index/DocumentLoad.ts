@@ -63,8 +63,8 @@ const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray
   )
 
 /**
- * Writes documents and returns the new and changed ones with their numbers. Unchanged documents are skipped, so a
- * nightly load of an unchanged site is cheap. A changed document gets a new number.
+ * Returns the new and changed documents with their numbers. Skips unchanged ones, so a nightly load of an unchanged
+ * site is cheap. A changed document gets a new number.
  */
 const write = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | null) => {
   const column = (name: Column) => rows.map((row) => row[name])
@@ -96,7 +96,7 @@ const remember = (sql: SqlClient.SqlClient, load: string, urls: ReadonlyArray<st
   select ${load}::uuid, md5(url)::uuid from unnest(${urls}::text[]) as url
   on conflict do nothing`
 
-/** Writes a segment together with its documents, so that an aborted load leaves no documents outside the index. */
+/** In one transaction, so that an aborted load leaves no documents outside the index. */
 const writeSegment = (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<Row>,

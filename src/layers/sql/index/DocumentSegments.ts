@@ -53,7 +53,6 @@ export interface Numbered {
 export const lock = (sql: SqlClient.SqlClient) =>
   sql`select pg_advisory_xact_lock(hashtext('quarry document_segments'))`
 
-/** Writes a segment of documents with increasing numbers. Returns the segment's number. */
 export const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   target: Target | null,
@@ -112,9 +111,7 @@ const all = (sql: SqlClient.SqlClient) =>
 const sizeOf = ({ documents }: typeof Segment.Type): number =>
   Math.floor(Math.log(documents) / Math.log(joinedSegments))
 
-/**
- * The newest segments of a target that are due for a merge: enough of a similar size, with no larger one among them.
- */
+/** Enough segments of a similar size, with no larger one among them, newest first. */
 const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArray<number> => {
   const newest = segments.toReversed()
   const sizes = newest.map(sizeOf)
@@ -124,7 +121,7 @@ const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArra
   return newest.slice(0, largest + 1).map(({ id }) => id)
 }
 
-/** Merges segments until no target has many of a similar size, so that a search reads few rows per term. */
+/** Searches then read few rows per term. */
 export const merge = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   for (;;) {
     const groups = Map.groupBy(yield* all(sql), ({ target }) => target)

@@ -13,9 +13,7 @@ import { makeGroupCommit } from "../GroupCommit.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
 import { BoundsRow, isActive, originOf } from "./KeyRows.ts"
 
-/**
- * Maximum age of an entry: half of the 10 seconds within which changes must apply, because reading can take time too.
- */
+/** Half of the 10 seconds within which changes must apply, because reading can take time too. */
 const maxAge = Duration.seconds(5)
 
 /** Keys in use are reread before their entries expire, so that no request has to wait. */
@@ -28,7 +26,7 @@ const renewEvery = Duration.seconds(3)
 const maxIdleRounds = 5
 
 const maxEntries = 10_000
-/** Maximum cached lookups of keys being read and of unknown keys. */
+/** Includes keys being read and unknown keys. */
 const maxLookups = 1_000
 const maxReadTogether = 256
 
@@ -65,13 +63,12 @@ interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly clock: StoreClock
   readonly scope: Scope.Scope
-  /** Reads the key's row. Null for an unknown or revoked key. */
   readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
 }
 
 const principalRows = rowsOf(PrincipalRow)
 
-/** Returns the function that reads a key by its digests. Concurrent calls share one statement. */
+/** Concurrent calls share one statement. */
 const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
@@ -141,7 +138,6 @@ const load = (deps: Deps) =>
     return toEntry(row, 0)
   })
 
-/** Combines the digests of a secret into one string, which the cache can compare. */
 const toCacheKey = ({ other, pepper, present }: KeyDigests): string =>
   other === undefined ? present : `${present} ${other} ${pepper}`
 
@@ -184,7 +180,7 @@ const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: st
   yield* Cache.set(entries, key, toEntry(row, entry.idleRounds))
 })
 
-/** Rereads entries. If that fails, the old entry expires normally. */
+/** If reading fails, the old entry expires normally. */
 const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
   Effect.forEach(inUse, ([key, entry]) => Effect.ignoreCause(renew(deps, entries, key, entry)), {
     concurrency: maxReadTogether,

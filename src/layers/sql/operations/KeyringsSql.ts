@@ -56,9 +56,7 @@ export const readFingerprints = (sql: SqlClient.SqlClient) =>
     return (name: SecretName) => ({ current: find(name, "current"), previous: find(name, "previous") })
   })
 
-/**
- * Initializes a database without fingerprints. Of two configured values it takes the second, which was in use first.
- */
+/** For a database without fingerprints. Of two configured values, the second was in use first. */
 export const insertMissing = (sql: SqlClient.SqlClient, secrets: FingerprintedSecrets) =>
   Effect.forEach(
     secretNames,
@@ -121,10 +119,7 @@ interface Deps {
 
 type Fingerprints = Effect.Success<ReturnType<typeof readFingerprints>>
 
-/**
- * Fails if the current value is not configured. In a new database it is the last configured value, as in
- * `insertMissing`.
- */
+/** In a new database, the last configured value counts as current, as in `insertMissing`. */
 const stateOf = (
   name: SecretName,
   given: Arr.NonEmptyReadonlyArray<SecretValue>,

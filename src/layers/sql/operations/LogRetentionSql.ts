@@ -44,8 +44,8 @@ const look = (sql: SqlClient.SqlClient) =>
 const storedRow = rowOf(Schema.Struct({ previous_ms: Schema.NullOr(Schema.BigInt), retention_ms: Schema.BigInt }))
 
 /**
- * Stores the server's retention in milliseconds if none is stored yet or if it is longer (R74), and records the change
- * in the audit log. Without a setting, stores 90 days if none is stored. Returns undefined if nothing changed.
+ * Stores a retention in milliseconds that is the first or longer than the stored one (R74), and audits the change.
+ * Without a setting, the first is 90 days. Returns undefined if nothing changed.
  */
 export const adopt = (sql: SqlClient.SqlClient, settingMs: number | undefined) =>
   storedRow(sql`

@@ -66,10 +66,7 @@ const toReplica = (row: typeof ReplicaRow.Type): Replica => ({
  */
 const maxWatchedMs = 1.5 * Duration.toMillis(heartbeatInterval)
 
-/**
- * Sends a heartbeat in one round trip. It does not wait for a synchronous standby, because a missing standby would make
- * every replica look silent.
- */
+/** Does not wait for a synchronous standby, because a missing standby would make every replica look silent. */
 const beat = (sql: SqlClient.SqlClient, heartbeat: Heartbeat) => {
   const { address = null, commit = null, host, id, now, startedAt, version, vitals } = heartbeat
   return sql`

@@ -3,7 +3,7 @@ import { SqlConnection, type SqlError } from "effect/sql"
 
 export type Around = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>) => Effect.Effect<A, SqlError.SqlError, R>
 
-/** Wraps each statement of a connection, except streams, which Quarry does not use. */
+/** Streams are not wrapped, because Quarry does not use them. */
 export const aroundStatements = (connection: SqlConnection.Connection, around: Around): SqlConnection.Connection =>
   SqlConnection.Connection.of({
     execute: (...args) => around(connection.execute(...args)),

@@ -35,8 +35,8 @@ const describe = (skewMs: number): string => {
 }
 
 /**
- * Measures the offset of the database's clock in the background. The first measurement completes before the layer is
- * ready, so a replica with a wrong clock never opens a period by its own time.
+ * The first measurement completes before the layer is ready, so a replica with a wrong clock never opens a period by
+ * its own time.
  */
 export const layer = (options: { readonly interval?: Duration.Duration } = {}) =>
   Layer.effect(

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Readiness } from "../../../services/operations/Readiness.ts"
 import { rowOf } from "../Rows.ts"
 
-/** The database is read-only, for example a standby that has not been promoted. */
+/** For example a standby that has not been promoted. */
 class DatabaseReadOnly extends Data.TaggedError("DatabaseReadOnly") {
   override readonly message = "The database is read-only."
 }
@@ -14,8 +14,8 @@ const modeOf = rowOf(Schema.Struct({ read_only: Schema.Boolean }))
 const spilledRows = 6_000
 
 /**
- * Checks disk space with a temporary file, and the write-ahead log and required standbys with a commit. Leaves no data
- * behind. A row that is written and rolled back would check neither, because it fits into existing pages.
+ * A temporary file checks disk space, and a commit the write-ahead log and required standbys. A row that is rolled back
+ * would check neither, because it fits into existing pages.
  */
 const write = (sql: SqlClient.SqlClient) =>
   sql.withTransaction(

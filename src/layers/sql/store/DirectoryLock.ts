@@ -4,12 +4,10 @@ import { Effect, type Scope } from "effect"
 import { OperatorError } from "../../../domain/OperatorError.ts"
 import { rootCauseMessage } from "../../../domain/rootCause.ts"
 
-/** The embedded store cannot be opened. The message says why and what to do. */
 export class StorageUnavailable extends OperatorError("StorageUnavailable") {}
 
 const lockName = "quarry.pid"
 
-/** Converts an operating-system error about the data directory to one line. */
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
@@ -22,10 +20,7 @@ export const isMade = (dataDir: string): boolean => {
   return existsSync(directory) && readdirSync(directory).length > 0
 }
 
-/**
- * Locks the data directory for the scope, because two processes would corrupt an embedded database. Replaces stale
- * locks.
- */
+/** Two processes would corrupt an embedded database. Replaces stale locks. */
 export const lockDirectory = (dataDir: string): Effect.Effect<void, StorageUnavailable, Scope.Scope> => {
   const path = join(dataDir, lockName)
   return Effect.acquireRelease(

@@ -14,8 +14,8 @@ const draftName = "unfinished"
 const neededMegabytes = 100
 
 /**
- * Creates the database of an embedded store with the current schema and the data that `fill` writes. The database is
- * created under another name and renamed once complete. If the process is killed, the next start begins again.
+ * Creates the database under another name and renames it once complete. If the process is killed, the next start begins
+ * again.
  */
 export const make = <E, R>(
   dataDir: string,

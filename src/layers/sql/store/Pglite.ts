@@ -19,7 +19,7 @@ export interface PgliteOptions {
 /** Memory for database pages. The default of 128 MB is allocated at once, and the OS caches the files anyway. */
 const sharedBuffers = "16MB"
 
-/** A client of the Postgres that runs in this process, with a single connection. */
+/** Postgres runs in this process, with a single connection. */
 export const layer = (
   options: PgliteOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>

@@ -72,8 +72,8 @@ const spanAttributes = (url: Redacted.Redacted): ReadonlyArray<readonly [string,
 }
 
 /**
- * The connections of the process, by the lane of the requesting fiber. In a pool of less than four, operators get half
- * of them, rounded down. Background work leaves at least one to requests if there are two or more.
+ * By the lane of the requesting fiber. In a pool of less than four, operators get half, rounded down. Background work
+ * leaves at least one to requests if there are two or more.
  */
 const lanes = Effect.fnUntraced(function* (options: PostgresOptions) {
   const { idleTimeout = defaultIdleTimeout, poolSize } = options

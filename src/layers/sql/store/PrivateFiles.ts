@@ -11,16 +11,13 @@ const sticky = 0o1000
 /** False on systems without Unix permissions, where every file appears accessible to all. */
 const hasPermissions = process.platform !== "win32"
 
-/** The file operations of PGlite used here, which have no published types. */
+/** PGlite's types are not published. */
 interface FileOperations {
   setattr: (file: unknown, attributes: { readonly mode?: number }) => void
   mknod: (parent: unknown, name: string, mode: number, device: unknown) => unknown
 }
 
-/**
- * Restricts the files of an embedded database to their owner. PGlite sets the mode of each file explicitly, so the
- * process's umask has no effect.
- */
+/** PGlite sets the mode of each file explicitly, so the process's umask has no effect. */
 export class PrivateFiles extends NodeFS {
   override async init(...[database, options]: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
     const { emscriptenOpts } = await super.init(database, options)
@@ -36,10 +33,7 @@ const restrictNew = (operations: FileOperations): void => {
     setattr(file, attributes.mode === undefined ? attributes : { ...attributes, mode: attributes.mode & ~forOthers })
 }
 
-/**
- * Removes other users' permissions from a data directory and all its files, which older or copied stores may have.
- * Throws operating-system errors.
- */
+/** Older or copied stores may have wider permissions. Throws operating-system errors. */
 export const restrict = (dataDir: string): void => {
   if (!hasPermissions) return
   const { mode } = statSync(dataDir)

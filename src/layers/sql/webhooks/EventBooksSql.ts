@@ -19,7 +19,7 @@ const maxErrorCharacters = 200
 const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))
 const disabledRow = rowOf(Schema.Struct({ id: Schema.String }))
 
-/** Records the result of an attempt, unless its lease has expired and another attempt has started. */
+/** Does nothing if the lease has expired and another attempt has started. */
 const writeAttempt = Effect.fnUntraced(function* (
   { sql }: Deps,
   { attempts, id }: TakenDelivery,
@@ -183,7 +183,7 @@ const upkeep = ({ clock, sql }: Deps) => ({
   }).pipe(Effect.orDie)
 })
 
-/** Events and deliveries. Endpoint secrets are encrypted with AUTH_SECRET. */
+/** Endpoint secrets are encrypted with AUTH_SECRET. */
 export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventBooks, never, SqlClient.SqlClient> =>
   Layer.effect(
     EventBooks,

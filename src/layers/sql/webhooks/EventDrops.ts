@@ -8,7 +8,7 @@ const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
 /** Maximum deliveries per statement, to stay within the statement timeout. */
 const maxDropped = 5_000
 
-/** Cancels the selected pending deliveries, records them for metrics, and returns their number. */
+/** Also records the deliveries for metrics. Returns their number. */
 export const dropPending = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   reason: keyof typeof droppedError,
@@ -42,7 +42,7 @@ const droppedRows = rowsOf(
   })
 )
 
-/** Removes and returns drop records. Concurrent callers get different records. */
+/** Concurrent callers get different records. */
 export const collectDropped = (sql: SqlClient.SqlClient, limit: number) =>
   Effect.map(
     droppedRows(sql`

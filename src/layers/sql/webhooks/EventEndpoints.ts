@@ -47,7 +47,7 @@ const addEndpoint = (deps: Deps) => {
   const { clock, keyring, sql } = deps
   return Effect.fn("EventBooks.addEndpoint")(
     function* (accountId: string, { id, secret, types, url }: NewEndpoint) {
-      // Serializes concurrent creations, so that each counts the other's endpoints.
+      // Concurrent creations must count each other's endpoints.
       yield* sql`select from accounts where id = ${accountId} for no key update`
       const counted = yield* countRow(sql`
         select count(*)::int as count from webhook_endpoints where account_id = ${accountId}`)

@@ -108,7 +108,6 @@ const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndp
 
 const inFlightRows = rowsOf(Schema.Struct({ account_id: Schema.String, endpoint_id: Schema.NullOr(Schema.String) }))
 
-/** Attempts in flight on all replicas, which their slots limit. */
 const readInFlight = (sql: SqlClient.SqlClient, now: Date) =>
   inFlightRows(sql`
     select account_id, endpoint_id from event_deliveries where status = 'pending' and is_taken and due_at > ${now}`)
@@ -162,7 +161,6 @@ interface Turn {
   readonly until: Date
 }
 
-/** Distributes the slots among queues with due deliveries, and leases the selected deliveries. */
 const shareAmong = Effect.fnUntraced(function* (
   { keyring, sql }: Deps,
   queues: ReadonlyArray<Queue>,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Tracer } from "effect"
-import { traced } from "../../support/Traces.ts"
+import { traced } from "../../../support/Traces.ts"
 
 const remote = { traceId: "0AF7651916CD43DD8448EB211C80319C", spanId: "B7AD6B7169203331", sampled: true }
 

@@ -10,7 +10,7 @@ const maxLinks = 256
 
 const poolBytes = 4_096
 
-/** Random hex digits, generated in bulk. */
+/** Generated in bulk, because each draw is slow. */
 const makeHex = (): ((digits: number) => string) => {
   let pool = ""
   let used = 0
@@ -82,7 +82,6 @@ const errorType = (cause: Cause.Cause<unknown>): string => {
   return error instanceof Error ? error.name : "unknown"
 }
 
-/** The data of an ended span. */
 export interface EndedSpan extends Pick<Tracer.Span, "traceId" | "spanId" | "parent" | "name" | "kind"> {
   readonly startTime: bigint
   readonly endTime: bigint

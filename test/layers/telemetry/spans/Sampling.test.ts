@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Tracer } from "effect"
-import { type SamplingOptions, samplingOf } from "../../../src/layers/telemetry/Sampling.ts"
-import * as SpanTracer from "../../../src/layers/telemetry/SpanTracer.ts"
-import { traceContext, withSpan } from "../../../src/services/telemetry/Tracing.ts"
+import { type SamplingOptions, samplingOf } from "../../../../src/layers/telemetry/spans/Sampling.ts"
+import * as SpanTracer from "../../../../src/layers/telemetry/spans/SpanTracer.ts"
+import { traceContext, withSpan } from "../../../../src/services/telemetry/Tracing.ts"
 
 /** Ids that a sampler by ratio keeps at any ratio above 0, and drops at any ratio below 1. */
 const kept = "1".padStart(32, "0")

@@ -13,13 +13,13 @@ const nibble = (code: number): number => (code & 0xf) + (code >> 6) * 9
 
 const viewOf = ({ buffer, byteLength, byteOffset }: Buffer) => new DataView(buffer, byteOffset, byteLength)
 
-/** Writes protobuf messages to a buffer that grows and is reused. */
+/** The buffer grows and is reused. */
 export class ProtobufWriter {
   private bytes = Buffer.alloc(firstBytes)
   private view = viewOf(this.bytes)
   private at = 0
 
-  /** Returns a copy of the written bytes and clears the buffer. */
+  /** Clears the buffer. */
   take(): Uint8Array {
     const taken = new Uint8Array(this.bytes.subarray(0, this.at))
     this.at = 0
@@ -68,7 +68,6 @@ export class ProtobufWriter {
     this.at = at
   }
 
-  /** Writes hex digits as bytes. */
   hex(field: number, digits: string): void {
     this.reserve(2 * maxVarintBytes + digits.length)
     this.key(field, delimitedType)

@@ -15,7 +15,7 @@ const flagRemote = 0x200
 const flagsOf = (sampled: boolean, remote: boolean): number =>
   flagHasRemote | (sampled ? flagSampled : 0) | (remote ? flagRemote : 0)
 
-/** Encodes spans for OTLP. Field numbers are from opentelemetry-proto 1.x, `trace/v1/trace.proto`. */
+/** Field numbers are from opentelemetry-proto 1.x, `trace/v1/trace.proto`. */
 export class SpanEncoder {
   private readonly writer = new ProtobufWriter()
   private readonly resource: Readonly<Record<string, unknown>>
@@ -27,7 +27,7 @@ export class SpanEncoder {
     this.resource = resource
   }
 
-  /** Number of spans since the last `take`. */
+  /** Since the last `take`. */
   get count(): number {
     return this.held
   }
@@ -60,7 +60,6 @@ export class SpanEncoder {
     writer.end(at)
   }
 
-  /** Returns an `ExportTraceServiceRequest` with the spans since the last `take`. */
   take(): Uint8Array {
     this.writer.end(this.scopeSpansAt)
     this.writer.end(this.resourceSpansAt)

@@ -2,7 +2,6 @@ import { Effect, Exit, Fiber, Latch, Option, type Scope } from "effect"
 import { SpanEncoder } from "./SpanEncoder.ts"
 import type { EndedSpan } from "./SpanTracer.ts"
 
-/** An encoded `ExportTraceServiceRequest` and its number of spans. */
 export interface SpanBatch {
   readonly request: Uint8Array
   readonly count: number
@@ -12,13 +11,11 @@ export interface SpanQueueOptions {
   readonly resource: Readonly<Record<string, unknown>>
   /** Maximum waiting spans, not counting spans that are being sent. */
   readonly maxQueueSize: number
-  /** Maximum spans per request. */
   readonly maxBatchSize: number
-  /** Maximum time that a span waits for its batch to fill. */
+  /** Time that a span waits for its batch to fill. */
   readonly delayMs: number
-  /** Timeout of one request. */
+  /** Per request. */
   readonly timeoutMs: number
-  /** Maximum time that closing the scope may take. */
   readonly shutdownTimeoutMs: number
   readonly send: (batch: SpanBatch) => Effect.Effect<void, unknown>
   readonly onSent: () => void

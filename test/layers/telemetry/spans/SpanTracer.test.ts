@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Tracer } from "effect"
 import { TestClock } from "effect/testing"
-import { traceContext, withSpan } from "../../../src/services/telemetry/Tracing.ts"
-import { traced } from "../../support/Traces.ts"
+import { traceContext, withSpan } from "../../../../src/services/telemetry/Tracing.ts"
+import { traced } from "../../../support/Traces.ts"
 
 class Refused extends Data.TaggedError("refused")<{ readonly message: string }> {}
 
