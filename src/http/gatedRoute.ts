@@ -6,7 +6,7 @@ import type { ApiError } from "./errors.ts"
 import { makeAuthentication } from "./middleware/Authentication.ts"
 import { limited } from "./middleware/RateLimiting.ts"
 
-/** Builds routes behind authentication and rate limit (R1), faster than `HttpApiBuilder` (docs/machinery.md). */
+/** Builds routes behind authentication and rate limit (R1), faster than `HttpApiBuilder` (docs/internals/machinery.md). */
 export const makeGatedRoute = Effect.gen(function* () {
   const authenticate = yield* makeAuthentication
   const limiter = yield* RateLimiter
