@@ -125,9 +125,10 @@ const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger
     const all = Object.entries(annotations).map(field).join(" ")
     const fields = fits(said + all) ? all : `${all.slice(0, maxPrettyCharacters)}…`
     const time = paint("gray", date.toISOString().slice(11, 19))
-    const line = `${time} ${paint(levelColor(logLevel), logLevel.toUpperCase())} ${said} ${paint("gray", fields)}`
+    const parts = [time, paint(levelColor(logLevel), logLevel.toUpperCase()), said]
+    const line = [...parts, ...(fields === "" ? [] : [paint("gray", fields)])].join(" ")
     const causes = cause.reasons.length === 0 ? "" : `\n${cut(Cause.pretty(cause), maxPrettyCharacters)}`
-    target.log(line.trimEnd() + causes)
+    target.log(line + causes)
   })
 }
 
