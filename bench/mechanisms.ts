@@ -15,7 +15,7 @@ import { withSpan } from "../src/services/telemetry/Tracing.ts"
 
 /*
  * The CPU time of mechanisms of our own beside the library calls that they replace, in one process and by turns:
- * docs/machinery.md has the figures. No sockets and no servers. `node bench/mechanisms.ts [rounds]`.
+ * docs/internals/machinery.md has the figures. No sockets and no servers. `node bench/mechanisms.ts [rounds]`.
  */
 
 interface Comparison {

@@ -3,7 +3,7 @@ import { PerformanceObserver } from "node:perf_hooks"
 import { fileURLToPath } from "node:url"
 
 /*
- * What it costs when garbage gets into V8's old space (docs/design/lifecycle.md, Memory). Objects of some 20 kB live for eight
+ * What it costs when garbage gets into V8's old space (docs/internals/design/lifecycle.md, Memory). Objects of some 20 kB live for eight
  * others, as searches do, and are kept meanwhile in one of these ways. Each way runs in a process of its own.
  */
 

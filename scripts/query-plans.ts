@@ -18,13 +18,13 @@ import { Ids } from "../src/services/Ids.ts"
 
 /**
  * Fills a database with ten million searches, unless it is filled already, and writes down how the statements of the
- * hot path are carried out in it: docs/query-plans.md. DATABASE_URL names an empty database whose user is a superuser
+ * hot path are carried out in it: docs/internals/query-plans.md. DATABASE_URL names an empty database whose user is a superuser
  * (auto_explain shows the statements inside the functions); another one beside it is made for comparison, and dropped.
  */
 const rows = 10_000_000
 const url = new URL(process.env.DATABASE_URL ?? "postgres://postgres@127.0.0.1:5432/quarry_plans")
 const emptyUrl = new URL(`${url.pathname}_empty`, url)
-const document = fileURLToPath(new URL("../docs/query-plans.md", import.meta.url))
+const document = fileURLToPath(new URL("../docs/internals/query-plans.md", import.meta.url))
 
 const psql = (address: URL, ...args: ReadonlyArray<string>): string =>
   execFileSync("sh", ["-c", 'exec psql -X -v ON_ERROR_STOP=1 "$@" 2>&1', "psql", address.href, ...args], {

@@ -10,7 +10,7 @@ import { isWorker, workersOf } from "./process/workers/WorkerRole.ts"
 import { AppConfig } from "./settings/Settings.ts"
 
 // V8 would allocate objects of types that often survive directly in old space. Dead objects there keep everything they
-// refer to until a major collection, so the garbage of searches would pile up (docs/design/lifecycle.md, Memory).
+// refer to until a major collection, so the garbage of searches would pile up (docs/internals/design/lifecycle.md, Memory).
 setFlagsFromString("--no-allocation-site-pretenuring")
 
 // Imported on demand, because a supervisor needs less memory than a server.

@@ -72,7 +72,7 @@ export const idle: Scenario = {
 
 const script = fileURLToPath(new URL("../../scripts/query-plans/load.sql", import.meta.url))
 
-/** Searches of ten thousand accounts over six months, made as for docs/query-plans.md. */
+/** Searches of ten thousand accounts over six months, made as for docs/internals/query-plans.md. */
 const fill = (rows: number) => (databaseUrl: string) =>
   Effect.sync(() => {
     if (rows === 0) return

@@ -264,7 +264,7 @@ export const providers: Board = {
         panel(
           "Refusals by reason",
           "ops",
-          "docs/providers.md says what each means and does. Abandoned says nothing of the provider: another was faster, or the search was given up.",
+          "docs/reference/providers.md says what each means and does. Abandoned says nothing of the provider: another was faster, or the search was given up.",
           [
             `sum by (provider, engine, outcome) (${rate(`${attempted}_count{${provider},outcome!="ok"}`)})`,
             "{{provider}} {{engine}} {{outcome}}"

@@ -1,3 +1,5 @@
+import { Console } from "node:console"
+import { styleText } from "node:util"
 import {
   Array as Arr,
   Cause,
@@ -100,21 +102,33 @@ const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<un
 
 const maxPrettyCharacters = 2_048
 
-const makePretty = (colors: boolean): Logger.Logger<unknown, void> => {
-  const pretty = Logger.consolePretty({ colors, mode: "tty" })
-  return Logger.make((options) => {
-    const { cause, fiber } = options
+/** Quotes a value that has spaces or control characters, which would act on the terminal. */
+const field = ([name, value]: readonly [string, unknown]): string => {
+  const text = typeof value === "string" ? value : Formatter.formatJson(value)
+  return `${name}=${/^[\w./:@+-]+$/.test(text) ? text : JSON.stringify(text)}`
+}
+
+const levelColor = (level: LogLevel.LogLevel): "green" | "yellow" | "red" => {
+  if (LogLevel.isGreaterThan(level, "Warn")) return "red"
+  return level === "Warn" ? "yellow" : "green"
+}
+
+/** One line for an entry, and a cause below it: what a start prints stays on the screen during the first requests. */
+const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger<unknown, void> => {
+  const paint = (format: "gray" | ReturnType<typeof levelColor>, text: string): string =>
+    colors ? styleText(format, text, { validateStream: false }) : text
+  const target = new Console(process[stream])
+  return Logger.make(({ cause, date, fiber, logLevel, message }) => {
     const annotations = cutAll(fiber.getRef(References.CurrentLogAnnotations), maxPrettyCharacters)
-    const message = Arr.ensure(options.message).map((value) => cut(value, maxPrettyCharacters))
-    const causes = cause.reasons.length === 0 ? [] : [cut(Cause.pretty(cause), maxPrettyCharacters)]
-    // The logger reads annotations from its fiber, so it gets a copy of the fiber with the cut annotations.
-    const cutFiber: typeof fiber = Object.create(fiber, {
-      getRef: {
-        value: <A>(ref: Context.Reference<A>): unknown =>
-          ref === References.CurrentLogAnnotations ? annotations : fiber.getRef(ref)
-      }
-    })
-    pretty.log({ ...options, cause: Cause.empty, message: [...message, ...causes], fiber: cutFiber })
+    const texts = Arr.ensure(message).map((value) => cut(value, maxPrettyCharacters))
+    const said = texts.map((value) => (typeof value === "string" ? value : Formatter.formatJson(value))).join(" ")
+    const all = Object.entries(annotations).map(field).join(" ")
+    const fields = fits(said + all) ? all : `${all.slice(0, maxPrettyCharacters)}…`
+    const time = paint("gray", date.toISOString().slice(11, 19))
+    const parts = [time, paint(levelColor(logLevel), logLevel.toUpperCase()), said]
+    const line = [...parts, ...(fields === "" ? [] : [paint("gray", fields)])].join(" ")
+    const causes = cause.reasons.length === 0 ? "" : `\n${cut(Cause.pretty(cause), maxPrettyCharacters)}`
+    target.log(line + causes)
   })
 }
 
@@ -132,7 +146,7 @@ export const layer = (stream: "stdout" | "stderr"): Layer.Layer<never, never, Ap
       const terminal = yield* stream === "stdout" ? stdio.stdoutIsTerminal : stdio.stderrIsTerminal
       const format = logFormat ?? (terminal ? "pretty" : "json")
       return Layer.mergeAll(
-        Logger.layer([format === "pretty" ? makePretty(terminal) : makeJson(process[stream])]),
+        Logger.layer([format === "pretty" ? makePretty(terminal, stream) : makeJson(process[stream])]),
         Layer.succeed(LogFormat, format),
         Layer.succeed(References.MinimumLogLevel, logLevel),
         Layer.succeed(Logger.LogToStderr, stream === "stderr")

@@ -421,14 +421,16 @@ describe("quarry billing", () => {
     Effect.gen(function* () {
       const { code, err } = yield* quarry(words("billing reconcile"))
       assert.strictEqual(code, 1)
-      assert.deepStrictEqual(err, ["quarry: The payment provider did not answer: no answer in 5 s. Nothing is lost."])
+      assert.deepStrictEqual(err, [
+        "quarry: The payment provider did not answer: no answer in 5 s. Nothing is lost. Run the command again later."
+      ])
     })
   )
 
   it.effect("check prints what is wrong at the provider, and fails", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* quarry(words("billing check"))
-      assert.deepStrictEqual([code, err], [1, ["quarry: 1 of 2 findings are wrong."]])
+      assert.deepStrictEqual([code, err], [1, ["quarry: 1 of 2 checks failed."]])
       assert.deepStrictEqual(out.join("\n").split("\n").slice(1), [
         "token     ok      is accepted",
         "webhooks  wrong   is switched off: switch it on"
@@ -698,7 +700,7 @@ describe("quarry --json", () => {
         ok: false,
         discrepancies: [{ account_id: "acc_1", what: "pack balance", expected: 1, found: 2 }]
       })
-      assert.match(err.join(), /does not add up/)
+      assert.match(err.join(), /does not match its records/)
     })
   )
 })
@@ -858,7 +860,24 @@ describe("quarry index load", () => {
       })
       assert.deepStrictEqual((yield* run("--provider", "other")).err, ["quarry: There is no other."])
       const replacing = yield* run("--provider", "engine", "--replace")
-      assert.match(replacing.err[0] ?? "", /--replace is for the built-in index/)
+      assert.match(replacing.err[0] ?? "", /--replace works only on the built-in index/)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("say when starter documents are still missing", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const dataDir = yield* files.makeTempDirectoryScoped()
+      yield* files.writeFileString(`${dataDir}/starter-index.unfinished`, "")
+      const run = (...flags: ReadonlyArray<string>) =>
+        quarry(["index", "stats", ...flags], { storage: Layer.merge(storage([]), AppConfig.layerTest({ dataDir })) })
+      const json = yield* run("--json")
+      assert.deepStrictEqual(JSON.parse(json.out.join("")), {
+        documents: 3,
+        by_target: { beta_search: 1 },
+        starter_documents: "unfinished"
+      })
+      assert.match((yield* run()).out.join("\n"), /Only some of the starter documents are loaded\./)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
@@ -947,7 +966,7 @@ describe("quarry index load", () => {
     Effect.gen(function* () {
       const { code, err, loads } = yield* load([], ["--replace"])
       assert.deepStrictEqual({ code, loads }, { code: 1, loads: [] })
-      assert.match(err.join(), /^quarry: The source has no documents\. Nothing was removed/)
+      assert.match(err.join(), /^quarry: The source has no documents, so nothing was removed\./)
     })
   )
 
@@ -1065,11 +1084,15 @@ describe("quarry", () => {
     ["webhooks drop --account acc_2", "not_found", /^There is no such thing\.$/],
     ["webhooks pause --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this ID\.$/],
     ["webhooks drop --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this ID\.$/],
-    ["index load docs", "command_failed", /^\S+docs is a folder: --base-url says [^\n]+$/],
+    [
+      "index load docs",
+      "command_failed",
+      /^\S+docs is a folder, and its pages need addresses\. Say where it is published: --base-url [^\n]+$/
+    ],
     [
       "index load package.json --base-url https://a.example",
       "command_failed",
-      /^--base-url and --folder are for pages, /
+      / already contains the addresses of its documents\. Remove --base-url and --folder/
     ]
   ] as const)("%s is refused: exit 1, one line on stderr, and with --json one object", ([line, error, message]) =>
     Effect.gen(function* () {

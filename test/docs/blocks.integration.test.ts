@@ -63,7 +63,7 @@ afterAll(() => project.remove())
 /** Programs that end by themselves, which are run against a listener. */
 const programs = of("ts").filter(
   ({ document, text }) =>
-    /^(?:README|docs\/clients\/|clients\/typescript)/.test(document) &&
+    /^(?:README|docs\/guides\/clients\/|clients\/typescript)/.test(document) &&
     /console\.(?:log|warn)|export const ask/.test(text) &&
     !/langchain|vitest|\/ai"/.test(text)
 )

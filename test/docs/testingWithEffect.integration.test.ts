@@ -6,7 +6,7 @@ import * as ClientProject from "../support/processes/ClientProject.ts"
 
 /** The files of the page, by the names in their first lines. */
 const files = new Map(
-  blocksOf("docs/testing-with-effect.md")
+  blocksOf("docs/guides/testing-with-effect.md")
     .filter(({ language }) => language === "ts")
     .map(({ text }) => [/^\/\/ (\S+)/.exec(text)?.[1] ?? "unnamed", text])
 )
@@ -62,7 +62,7 @@ const run = (folder: string): ReadonlyArray<FileResult> => {
   return JSON.parse(readFileSync(report, "utf8")).testResults
 }
 
-describe("docs/testing-with-effect.md", () => {
+describe("docs/guides/testing-with-effect.md", () => {
   it("has files that compile strictly against the built package", () => {
     for (const [name, text] of files) project.write(`page/${name}`, text)
     const { ok, output } = project.compile([...files.keys()].map((name) => `page/${name}`))

@@ -9,11 +9,13 @@ const root = new URL("../../", import.meta.url)
 const documents = [
   "",
   "docs/",
-  "docs/clients/",
-  "docs/decisions/",
-  "docs/design/",
+  "docs/guides/clients/",
+  "docs/internals/",
+  "docs/internals/decisions/",
+  "docs/internals/design/",
   "docs/guides/",
   "docs/operate/",
+  "docs/reference/",
   "otel/",
   "bench/",
   "data/",
@@ -67,7 +69,11 @@ describe("the documents", () => {
     )
     const missing = documents
       .map(({ href }) => href)
-      .filter((href) => /\/docs\/(?:guides\/|operate\/)?[^/]+\.md$/.test(href) && !href.endsWith("/docs/README.md"))
+      .filter(
+        (href) =>
+          /\/docs\/(?:guides\/|internals\/|operate\/|reference\/)?[^/]+\.md$/.test(href) &&
+          !href.endsWith("/docs/README.md")
+      )
       .filter((href) => !listed.has(href))
     assert.deepStrictEqual(missing, [])
   })
@@ -82,7 +88,7 @@ describe("the documents", () => {
   })
 
   it("name the cause and the cure of every error code", () => {
-    const page = readFileSync(new URL("docs/guides/errors.md", root), "utf8")
+    const page = readFileSync(new URL("docs/reference/errors.md", root), "utf8")
     const described: Array<[unknown, number]> = Array.from(
       page.matchAll(/^\| `(\w+)` \| (\d+) \|/gm),
       ([, code, status]): [unknown, number] => [code, Number(status)]

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { isSecret, keyModes, makeSecret } from "../../src/domain/keys/ApiKey.ts"
 
 /** The documented patterns are what scanners of other people are set up with, so that they are tested as they stand there. */
-const page = readFileSync(new URL("../../docs/secret-scanning.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../docs/reference/secret-scanning.md", import.meta.url), "utf8")
 
 const block = (language: string): string =>
   new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "m").exec(page)?.[1]?.trim() ?? assert.fail(language)
@@ -41,7 +41,7 @@ const places = [
   (key: string) => `(${key}), ${key}.`
 ]
 
-describe("docs/secret-scanning.md", () => {
+describe("docs/reference/secret-scanning.md", () => {
   for (const [name, pattern] of Object.entries(patterns)) {
     it(`${name} finds every key, whole, wherever it stands`, () => {
       fc.assert(

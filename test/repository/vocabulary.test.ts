@@ -26,7 +26,7 @@ interface Rule {
   readonly breaks: (line: string) => boolean
 }
 
-/** The part of docs/glossary.md that a program can check. */
+/** The part of docs/internals/glossary.md that a program can check. */
 const rules: ReadonlyArray<Rule> = [
   {
     name: "a comment opens with a noun or a verb, and not with a question word",

@@ -41,8 +41,8 @@ describe("the simulation", () => {
     assert.isNotEmpty(report.tail)
   })
 
-  it("docs/testing.md: its example is a test that runs", () => {
-    const [, example] = /```ts\n(.*?)```\n/s.exec(readFileSync(join(root, "docs/testing.md"), "utf8")) ?? []
+  it("docs/internals/testing.md: its example is a test that runs", () => {
+    const [, example] = /```ts\n(.*?)```\n/s.exec(readFileSync(join(root, "docs/internals/testing.md"), "utf8")) ?? []
     assert.strictEqual(readFileSync(join(import.meta.dirname, "ownTest.test.ts"), "utf8"), example)
   })
 

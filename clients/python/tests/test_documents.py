@@ -18,7 +18,7 @@ from unittest import mock
 from .service import BATCH, KEY, LINES, RESULT, Service, Step, answer, error, lines
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-AGENTS = os.path.join(HERE, "..", "..", "..", "docs", "agents.md")
+AGENTS = os.path.join(HERE, "..", "..", "..", "docs", "guides", "agents.md")
 README = os.path.join(HERE, "..", "README.md")
 
 
@@ -131,7 +131,7 @@ class Readme(unittest.TestCase):
                 self.assertIn(f"`{name}`", text)
 
 
-@unittest.skipUnless(os.path.exists(AGENTS), "docs/agents.md is not part of the package")
+@unittest.skipUnless(os.path.exists(AGENTS), "docs/guides/agents.md is not part of the package")
 class Agents(unittest.TestCase):
     def block(self, name: str) -> str:
         (found,) = [it for it in blocks(AGENTS) if name in it]

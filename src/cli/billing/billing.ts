@@ -36,7 +36,7 @@ const reconcile = Command.make(
       Effect.catchTag("ProviderUnavailable", ({ reason }) =>
         Effect.fail(
           new CommandFailed({
-            message: `The payment provider did not answer: ${reason}. Nothing is lost.`
+            message: `The payment provider did not answer: ${reason}. Nothing is lost. Run the command again later.`
           })
         )
       )

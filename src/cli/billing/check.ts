@@ -19,6 +19,6 @@ export const check = Command.make(
         ...findings.map(({ message, ok, subject }) => [subject, ok ? "ok" : "wrong", message])
       ])
     )
-    if (failed > 0) return yield* new CommandFailed({ message: `${failed} of ${findings.length} findings are wrong.` })
+    if (failed > 0) return yield* new CommandFailed({ message: `${failed} of ${findings.length} checks failed.` })
   })
 ).pipe(Command.withDescription("Check the token, products, and webhook endpoint at the payment provider"))

@@ -36,7 +36,7 @@ const verify = Command.make(
     )
     if (!isSound) {
       return yield* new CommandFailed({
-        message: `The ledger does not add up: ${discrepancies.length} figures disagree.`
+        message: `The ledger does not match its records. Discrepancies: ${discrepancies.length}. Find the cause before you run ledger repair.`
       })
     }
   })

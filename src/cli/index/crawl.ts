@@ -31,7 +31,10 @@ const report = Effect.fnUntraced(function* ({ failed, loaded, problems, removed,
     `Loaded ${pages(loaded)}, ${unchanged} unchanged, ${removed} removed, ${failed} failed.`
   ])
   if (loaded + unchanged > 0) return
-  return yield* new CommandFailed({ message: "No page of the site could be loaded." })
+  return yield* new CommandFailed({
+    message:
+      "No page of the site could be loaded. Check the address, and --include, --exclude and --depth if you gave them."
+  })
 })
 
 /** Redraws the number of pages on a terminal. A log gets nothing, because the result has the numbers. */
@@ -123,4 +126,4 @@ export const crawl = Command.make(
     )
     yield* report(result)
   })
-).pipe(Command.withDescription("Load a site: its sitemap's pages, or those that its links lead to"))
+).pipe(Command.withDescription("Load a site: the pages in its sitemap, or else the pages its links lead to"))

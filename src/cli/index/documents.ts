@@ -13,10 +13,11 @@ import type { PageParser } from "../../services/pages/PageParser.ts"
 import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { requireYes } from "../flags.ts"
-import { CommandFailed, Json, print, table } from "../Output.ts"
+import { CommandFailed, Json, print } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
 import { crawl } from "./crawl.ts"
 import { withProgress } from "./loadProgress.ts"
+import { stats } from "./stats.ts"
 
 /** The most problems to list: a file in the wrong format has one on every line. */
 const maxProblems = { inJson: 100, onTerminal: 20 }
@@ -77,7 +78,7 @@ const check = Effect.fnUntraced(function* (source: DocumentSource, { replace, ta
   const checked = yield* Ref.get(tally)
   if (checked.read === 0) {
     return yield* new CommandFailed({
-      message: "The source has no documents. Nothing was removed: to remove all documents, run index clear."
+      message: "The source has no documents, so nothing was removed. To remove all documents, run index clear."
     })
   }
   return { ...checked, comparison }
@@ -167,7 +168,7 @@ const open = Effect.fnUntraced(function* (
   if (type === "Directory") {
     if (Option.isSome(base)) return yield* LocalPages.openFolder(path, base.value)
     return yield* new CommandFailed({
-      message: `${path} is a folder: --base-url says where it is published, such as https://docs.example.org/`
+      message: `${path} is a folder, and its pages need addresses. Say where it is published: --base-url https://docs.example.org/`
     })
   }
   if (/\.xml$/i.test(path)) {
@@ -176,7 +177,7 @@ const open = Effect.fnUntraced(function* (
   }
   if (Option.isNone(base) && Option.isNone(folder)) return yield* DocumentFile.open(path)
   return yield* new CommandFailed({
-    message: `--base-url and --folder are for pages, and ${path} contains documents. Remove these flags.`
+    message: `${path} already contains the addresses of its documents. Remove --base-url and --folder, which are for folders of pages.`
   })
 })
 
@@ -185,8 +186,8 @@ const load = Command.make(
   {
     source: Argument.Path("source", { mustExist: true }).pipe(
       Argument.withDescription(
-        "A .jsonl or .jsonl.gz file of { url, title, description, content?, language? }, a folder of HTML and Markdown " +
-          "files, or the sitemap (.xml) of such a folder"
+        "A .jsonl or .jsonl.gz file with one { url, title, description, content?, language?, published? } per line, a " +
+          "folder of HTML and Markdown files, or the sitemap (.xml) of such a folder"
       )
     ),
     target: Flag.Literals("target", targets).pipe(
@@ -229,7 +230,8 @@ const load = Command.make(
     const outside = Option.getOrUndefined(provider)
     if (outside !== undefined && replace) {
       return yield* new CommandFailed({
-        message: "--replace is for the built-in index: delete and create the index of the provider instead."
+        message:
+          "--replace works only on the built-in index. To replace the documents of a provider, delete its index, create it again, and load without --replace."
       })
     }
     const opened = yield* open(source, { base, folder })
@@ -252,18 +254,6 @@ const load = Command.make(
     yield* report(yield* loadFrom(opened, flags), { dryRun })
   })
 ).pipe(Command.withDescription("Add documents, replacing those with the same URL and target"))
-
-const stats = Command.make(
-  "stats",
-  {},
-  Effect.fn(function* () {
-    const { byTarget, documents } = yield* Effect.flatMap(DocumentIndex, (index) => index.stats)
-    yield* print(
-      { documents, by_target: byTarget },
-      table([["Documents", `${documents}`], ...Object.entries(byTarget).map(([target, count]) => [target, `${count}`])])
-    )
-  })
-).pipe(Command.withDescription("Count the documents"))
 
 const clear = Command.make(
   "clear",

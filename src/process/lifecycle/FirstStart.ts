@@ -12,7 +12,7 @@ import { Providers } from "../../services/providers/Providers.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { LogFormat } from "../Logging.ts"
 import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
-import { type DeveloperAccess, developerEmail, greet } from "./Greeting.ts"
+import { type DeveloperAccess, developerEmail, greet, storageLine } from "./Greeting.ts"
 
 /** Leaves the CPU to the start and to the first search. */
 const untilServed = Effect.flatMap(Readiness, ({ report }) =>
@@ -104,10 +104,7 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
   const { access } = yield* FirstStart
   // On a terminal the greeting says so.
   if (databaseUrl === undefined && (yield* LogFormat) === "json") {
-    const storage = dataDir === "memory:" ? "nothing is kept" : `data is kept in ${dataDir}, without fsync`
-    yield* Effect.logWarning(
-      `Trial storage: ${storage}. It survives a killed process, but not a power cut. Set DATABASE_URL for production.`
-    )
+    yield* Effect.logWarning(`${storageLine(dataDir)} Set DATABASE_URL for production.`)
   }
   if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {
     const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"

@@ -33,7 +33,7 @@ const listens = ({ baseUrl, bound }: Greeting): string => `Quarry listens at ${b
 const elsewhere = ({ baseUrl, bound }: Greeting): string =>
   new URL(bound).port === new URL(baseUrl).port ? "" : ` (listens at ${bound})`
 
-const storageLine = (dataDir: string): string =>
+export const storageLine = (dataDir: string): string =>
   dataDir === "memory:"
     ? "Data is in memory only. Set DATA_DIR or DATABASE_URL to keep it."
     : `Data is in ${dataDir}. It survives a killed process, but not a power cut.`

@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url"
-import { Effect, FileSystem, Path, Stream } from "effect"
+import { Effect, FileSystem, Stream } from "effect"
 import * as DocumentFile from "../../layers/index/DocumentFile.ts"
 import { type Document, DocumentIndex } from "../../services/index/DocumentIndex.ts"
+import { unfinishedMarkerIn } from "../../services/index/starterDocuments.ts"
 import { Readiness } from "../../services/operations/Readiness.ts"
 
 const file = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
@@ -15,9 +16,6 @@ const pause = "50 millis"
 
 const options = { target: undefined, replace: false } as const
 
-/** This file exists until all starter documents are loaded, so that a later start can load the rest. */
-const markerIn = (dataDir: string) => Effect.map(Path.Path, ({ join }) => join(dataDir, "starter-index.unfinished"))
-
 /** Loads the first starter documents into an empty index. Returns false if there is nothing else to load. */
 export const fillFirst = Effect.gen(function* () {
   const index = yield* DocumentIndex
@@ -29,7 +27,7 @@ export const fillFirst = Effect.gen(function* () {
 
 export const fillFirstIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
-  if (yield* fillFirst) yield* files.writeFileString(yield* markerIn(dataDir), "")
+  if (yield* fillFirst) yield* files.writeFileString(yield* unfinishedMarkerIn(dataDir), "")
 })
 
 /** Interval of progress in the log, in documents. */
@@ -68,7 +66,7 @@ export const fillRest = Effect.gen(function* () {
 /** Does nothing without the marker file, or if the operator has cleared the index since. */
 export const fillRestIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
-  const marker = yield* markerIn(dataDir)
+  const marker = yield* unfinishedMarkerIn(dataDir)
   if (!(yield* files.exists(marker))) return
   const index = yield* DocumentIndex
   if ((yield* index.stats).documents > 0) yield* fillRest

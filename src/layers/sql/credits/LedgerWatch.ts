@@ -70,7 +70,7 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
     const night = yield* VerificationRuns.takeNight(sql)
     if (night !== undefined) {
       const { accounts, discrepancies } = yield* VerificationRuns.verify(sql, { isFull: false, night: night.id })
-      yield* Effect.logInfo(`The books of ${accounts} accounts were verified: ${discrepancies.length} discrepancies.`)
+      yield* Effect.logInfo(`Verified the ledger. Accounts: ${accounts}. Discrepancies: ${discrepancies.length}.`)
       yield* Effect.forEach(discrepancies.slice(0, maxLogged), log, { discard: true })
     }
     yield* reportLastRun(sql)

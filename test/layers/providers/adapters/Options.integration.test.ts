@@ -10,8 +10,8 @@ import { differences } from "../../../support/servers/optionRequests.ts"
 import { json, serve } from "../../../support/servers/UpstreamServer.ts"
 import { upstreams } from "../../../support/servers/upstreams.ts"
 
-/** The table of docs/search-options.md: what each adapter sends for each parameter. */
-const page = readFileSync(new URL("../../../../docs/search-options.md", import.meta.url), "utf8")
+/** The table of docs/guides/search-options.md: what each adapter sends for each parameter. */
+const page = readFileSync(new URL("../../../../docs/guides/search-options.md", import.meta.url), "utf8")
 
 interface Line {
   readonly provider: string
