@@ -13,7 +13,7 @@ export const Json = GlobalFlag.Setting("json")({
 /** The command is valid but cannot be carried out. The message says why. */
 export class CommandFailed extends OperatorError("CommandFailed") {}
 
-/** Nothing has the id or name that the operator gave. */
+/** No object has the given ID or name. */
 export class NotFound extends OperatorError("NotFound") {}
 
 /** True once the command has printed its result, so that a later failure does not print a second object. */

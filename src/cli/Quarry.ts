@@ -75,16 +75,15 @@ export interface CommandLayers<E, R> {
   /** Does not require the current schema. */
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   readonly backups: Layer.Layer<Backups, E, R>
-  /** The configured providers. Connects only when a provider is called. */
+  /** Connects only when a provider is called. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
   /** Read-only services. They require the schema of this version. */
   readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
-  /** Reads the state of the whole deployment. */
   readonly overview: Layer.Layer<Overview, E, R>
   /** Also works with secrets that the database does not know. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
-  /** Indexes of engines outside. Connects only when documents are written. */
+  /** Connects only when documents are written. */
   readonly external: Layer.Layer<ExternalIndexes, E, R>
   /** Fetches and parses pages, and the storage for their text. */
   readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
@@ -136,7 +135,6 @@ export const commands = <E, R>(layers: CommandLayers<E, R>) => {
   )
 }
 
-/** The operator CLI: runs the command given by the arguments. */
 export const make = <E, R>(layers: CommandLayers<E, R>) => {
   const run = Command.runWith(commands(layers), { version })
   return (args: ReadonlyArray<string>) =>

@@ -17,7 +17,6 @@ export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
 export const codeOf = (exit: Exit.Exit<unknown, unknown>): number =>
   Exit.isFailure(exit) && isUsage(exit.cause) ? 2 : ProcessExit.codeOf(exit)
 
-/** The object that a failing command prints with `--json`. */
 export interface Failure {
   /** `usage`, `unavailable`, `internal_error`, or the snake-case name of an error the operator can fix. */
   readonly error: string

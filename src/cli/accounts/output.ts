@@ -2,8 +2,6 @@ import type { Account, Allowance } from "../../domain/accounts/Account.ts"
 import { remaining } from "../../domain/accounts/Account.ts"
 import { print, table, time } from "../Output.ts"
 
-/** Accounts as commands show them. */
-
 export const accountJson = (account: Account) => ({
   account_id: account.id,
   email: account.email,

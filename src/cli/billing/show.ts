@@ -31,7 +31,6 @@ const orderJson = (it: BookedOrder) => ({
 
 const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`
 
-/** The scheduled change of a subscription, if any. */
 const nextOf = ({ cancelAtPeriodEnd, pending, period }: SoldSubscription): string => {
   if (cancelAtPeriodEnd) return `ends ${time(period.end)}`
   return pending === undefined ? "" : `${pending.plan} from ${time(pending.at)}`

@@ -18,7 +18,7 @@ const addressOf = (text: string): Option.Option<URL> => {
   return Option.some(url)
 }
 
-/** The state of crawls of one site and target stands beside where the command runs. */
+/** Crawls of one site and target share a state file in the working directory. */
 const stateFileOf = (address: URL, target: string | undefined): string =>
   `.quarry-crawls/${address.host.replaceAll(/[^a-z0-9.-]/gi, "_")}${target === undefined ? "" : `-${target}`}.jsonl`
 
@@ -37,7 +37,7 @@ const report = Effect.fnUntraced(function* ({ failed, loaded, problems, removed,
   })
 })
 
-/** Redraws the number of pages on a terminal. A log gets nothing, because the result has the numbers. */
+/** Only on a terminal. A log gets nothing, because the result has the numbers. */
 const makeProgress = Effect.gen(function* () {
   const stdio = yield* Stdio.Stdio
   if (!(yield* stdio.stderrIsTerminal)) return () => Effect.void

@@ -22,7 +22,6 @@ import { stats } from "./stats.ts"
 /** The most problems to list: a file in the wrong format has one on every line. */
 const maxProblems = { inJson: 100, onTerminal: 20 }
 
-/** Progress of a load. */
 interface Tally {
   readonly read: number
   readonly failed: number
@@ -40,7 +39,7 @@ const addTo = (tally: Tally, document: Result.Result<unknown, DocumentProblem>):
 
 const nothing: Tally = { read: 0, failed: 0, problems: [] }
 
-/** The result of the check for a load that removes nothing and therefore needs no check. */
+/** For a load that removes nothing and therefore needs no check. */
 const unchecked = { failed: 0, comparison: { documents: 0, removed: 0 } }
 
 const count = (documents: number): string => `${documents} document${documents === 1 ? "" : "s"}`

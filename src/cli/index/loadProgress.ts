@@ -21,7 +21,7 @@ export const progressLine = (what: string, documents: number, elapsedMs: number,
   return parts.join(", ")
 }
 
-/** Reports the progress of a stream of documents on stderr. */
+/** Writes to stderr. */
 export const withProgress =
   (what: string, share: Effect.Effect<number>) =>
   <A, E, R>(documents: Stream.Stream<A, E, R>) =>

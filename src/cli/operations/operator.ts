@@ -19,7 +19,6 @@ export const By = GlobalFlag.Setting("by")({
 /** The name of the system user, set by `src/cli.ts`. */
 export const SystemUser = Context.Reference("quarry/cli/SystemUser", { defaultValue: () => "unknown" })
 
-/** The name of the operator who runs this command. */
 export const operator = Effect.gen(function* () {
   const by = Option.getOrUndefined(yield* By) ?? (yield* AppConfig).quarryOperator
   return by ?? (yield* SystemUser)

@@ -25,7 +25,6 @@ const printStatus = (statuses: ReadonlyArray<SecretStatus>) =>
     ])
   )
 
-/** Runs a rotation step and records it in the audit log. */
 const change = <A, E, R>(
   command: string,
   step: Effect.Effect<A, E, R>,

@@ -1,6 +1,5 @@
 import { type Target, targets } from "./Target.ts"
 
-/** The operator's words for a target (R73). */
 export interface TargetLabel {
   readonly name?: string
   /** One sentence about what it finds. */

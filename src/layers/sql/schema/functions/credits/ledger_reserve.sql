@@ -54,14 +54,14 @@ declare
   held_spendings bigint[] := '{}';
   held_requests bigint[] := '{}';
   held integer := 0;
-  -- One element for each budget of the batch.
+  -- One element per budget of the batch.
   budgets text[];
   budget_limits bigint[];
   budget_periods text[];
   budget_rooms bigint[];
   spendings bigint[];
   budget integer;
-  -- One element for each request: what its idempotency key says of it. Null where the key is free.
+  -- One element per request: its status by idempotency key. Null if the key is unused.
   key_states text[];
   key_answers bytea[];
 begin
@@ -75,7 +75,7 @@ begin
           and s.period_start = key_budget_start(b.budget_period, moment)
       );
     if found then
-      -- Of a period that ended a day ago nothing is held any more.
+      -- No hold refers to a period that ended a day ago.
       delete from key_spending s using key_bounds b
         where b.origin_id = any (budget_ids) and s.origin_id = b.origin_id and s.period = b.budget_period
           and s.period_start < key_budget_start(b.budget_period, moment - interval '1 day');
@@ -118,7 +118,7 @@ begin
   for request in
     select r.n, r.hold_id, r.amount, r.account_id, r.budget_id, r.key_state, a.plan, a.cycle_start, a.allowance_id, a.next_plan_at,
       l.period_start, l.period_end, l.quota, l.used, w.balance, h.from_quota, h.from_balance,
-      -- Of the used credits that are read here; a period that has ended since has those of its holds.
+      -- The part of `l.used` that the hold added. 0 if the hold belongs to an earlier period.
       case when h.allowance_id = a.allowance_id then h.from_quota else 0 end as own_quota
     from unnest(account_ids, hold_ids, amounts, budget_ids, key_states) with ordinality
       as r (account_id, hold_id, amount, budget_id, key_state, n)
