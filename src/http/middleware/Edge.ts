@@ -21,9 +21,19 @@ import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
 import { serverTiming } from "../responses/serverTiming.ts"
-import { withoutAddressInPath } from "./addressInPath.ts"
 import { noRoute } from "./routeHint.ts"
 import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
+
+const addressMount = "/compat/jina/"
+
+/**
+ * Moves the address of a page from the path of Jina's reader to the parameter `url`: the path would otherwise be decoded,
+ * be compared with other spellings (R3), and stand in the access log, where the address of a page must not be.
+ */
+const withoutAddressInPath = (url: string): string =>
+  url.startsWith(addressMount) && url.length > addressMount.length
+    ? `${addressMount}address?url=${encodeURIComponent(url.slice(addressMount.length))}`
+    : url
 
 /** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
 const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>

@@ -1,3 +1,5 @@
+import { Clock, Effect } from "effect"
+
 /** Estimated memory of an entry besides its key and value: objects, and slots in two maps. */
 const entryOverheadBytes = 512
 
@@ -77,3 +79,29 @@ export class BoundedStore<V> {
     this.byExpiry.delete(key)
   }
 }
+
+/** Maximum time that an expired value stays in memory. */
+const sweepDelayMs = 60_000
+
+/**
+ * Returns an effect to run after adding a value. It starts a fiber that sweeps the store and ends once the store is
+ * empty. An endless loop would run once for every minute when a test advances its clock by years.
+ */
+export const makeSweeping = Effect.fnUntraced(function* <V>(store: BoundedStore<V>) {
+  const scope = yield* Effect.scope
+  let sweeping = false
+
+  const sweep = Effect.gen(function* () {
+    while (store.count > 0) {
+      yield* Effect.sleep(sweepDelayMs)
+      store.sweep(yield* Clock.currentTimeMillis)
+    }
+    sweeping = false
+  })
+
+  return Effect.suspend(() => {
+    if (sweeping || store.count === 0) return Effect.void
+    sweeping = true
+    return Effect.asVoid(Effect.forkIn(sweep, scope))
+  })
+})

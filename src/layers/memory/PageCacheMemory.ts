@@ -2,8 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 import { maxAgeSeconds } from "../../domain/pages/PageRequest.ts"
 import { maxCopyBytes, PageCache } from "../../services/pages/PageCache.ts"
-import { BoundedStore } from "./BoundedStore.ts"
-import { makeSweeping } from "./sweeping.ts"
+import { BoundedStore, makeSweeping } from "./BoundedStore.ts"
 
 /** A copy, or the final URL of a page that redirects. */
 type Kept = { readonly copy: PageCopy } | { readonly movedTo: string }

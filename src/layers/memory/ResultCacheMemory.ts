@@ -1,8 +1,7 @@
 import { Clock, Duration, Effect, Layer, type Scope } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
 import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/search/ResultCache.ts"
-import { BoundedStore } from "./BoundedStore.ts"
-import { makeSweeping } from "./sweeping.ts"
+import { BoundedStore, makeSweeping } from "./BoundedStore.ts"
 
 interface Options {
   readonly ttl: Duration.Duration

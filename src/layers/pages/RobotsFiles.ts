@@ -2,8 +2,7 @@ import { Clock, Duration, Effect, type Scope } from "effect"
 import { PageUnreadable } from "../../domain/errors.ts"
 import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../domain/pages/robots.ts"
 import { Flights, share } from "../../services/search/Flights.ts"
-import { BoundedStore } from "../memory/BoundedStore.ts"
-import { makeSweeping } from "../memory/sweeping.ts"
+import { BoundedStore, makeSweeping } from "../memory/BoundedStore.ts"
 import type { OutgoingResponse } from "../outgoing/Exchange.ts"
 
 export interface RobotsFiles {
