@@ -78,6 +78,11 @@ describe("the documents", () => {
     assert.deepStrictEqual(missing, [])
   })
 
+  it("have at most 20 entries in a folder", () => {
+    const folders = documents.map((document) => new URL(".", document)).filter(({ href }) => href.includes("/docs/"))
+    for (const folder of folders) assert.isAtMost(readdirSync(fileURLToPath(folder)).length, 20, folder.href)
+  })
+
   it("have a README that fits three screens", () => {
     assert.isAtMost(readFileSync(new URL("README.md", root), "utf8").trimEnd().split("\n").length, 150)
   })
