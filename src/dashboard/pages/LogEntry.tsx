@@ -12,7 +12,8 @@ import { CopyButton } from "../components/ui/CopyButton.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { formatDuration, formatMoment, formatNumber, formatRelative } from "../format.ts"
-import { draftOf, draftQuery } from "../search/draft.ts"
+import { draftOf, draftQuery, optionNames } from "../search/draft.ts"
+import { optionTexts } from "../search/logView.ts"
 import { playground } from "../search/searches.ts"
 import { storyOf } from "../search/story.ts"
 
@@ -55,6 +56,16 @@ const SearchFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
     </Fact>
     <Fact name="Requested page and results">{`${entry.page}, ${entry.num}`}</Fact>
     <Fact name="Safe search">{entry.safe}</Fact>
+    {optionNames.map((name) => {
+      const value = entry.options?.[name]
+      return (
+        value !== undefined && (
+          <Fact key={name} name={optionTexts[name]}>
+            {typeof value === "string" ? value : value.join(", ")}
+          </Fact>
+        )
+      )
+    })}
   </>
 )
 
