@@ -15,7 +15,7 @@ import { formatDuration, formatMoment, formatNumber, formatRelative } from "../f
 import { draftOf, draftQuery, optionNames } from "../search/draft.ts"
 import { optionTexts } from "../search/logView.ts"
 import { playground } from "../search/searches.ts"
-import { storyOf } from "../search/story.ts"
+import { attemptText, storyOf } from "../search/story.ts"
 
 /** More rows than a batch can have. */
 const maxRows = 100
@@ -97,6 +97,9 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: K
     <Fact name="Target">
       <code>{entry.target}</code>
     </Fact>
+    {(entry.cached || entry.provider !== null) && (
+      <Fact name="Answered by">{entry.cached ? "the cache" : <bdi>{entry.provider}</bdi>}</Fact>
+    )}
     {entry.kind === "page" ? <PageFacts entry={entry} /> : <SearchFacts entry={entry} />}
     <Fact name="Credential">
       <Caller entry={entry} keys={keys} />
@@ -133,6 +136,19 @@ const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
     </p>
   )
 }
+
+/** The providers that gave no results, and those whose results were merged. */
+const Attempts = ({ attempts }: Pick<LoggedSearch, "attempts">) =>
+  attempts.length === 0 ? null : (
+    <>
+      <h3>Attempts</h3>
+      <ol class="attempts">
+        {attempts.map((attempt, index) => (
+          <li key={index}>{attemptText(attempt)}</li>
+        ))}
+      </ol>
+    </>
+  )
 
 const Batch = ({ current, id }: { readonly id: string; readonly current: string }) => {
   const batch = useRoute("GET /v1/query/history", { query: { batch: id, limit: maxRows } })
@@ -175,6 +191,7 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
       <div class="beside wide">
         <Card title="Details">
           <Story entry={entry} />
+          <Attempts attempts={entry.attempts} />
           <Facts entry={entry} keys={lastOf(keys.state.value)?.api_keys ?? []} />
         </Card>
         <SearchCode draft={draft} />
