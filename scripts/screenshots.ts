@@ -3,16 +3,18 @@ import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type BrowserContext, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
 /*
  * Makes the pictures of README.md from the running product: the first start of the embedded store, a sign-in with the link
- * that it prints, and searches through the API. Then makes the pictures that a test compares pages with. `npm run
- * screenshots` takes about two minutes and needs Chromium.
+ * that it prints, and searches through the API. Takes the main pages in light and dark, on a phone and in 4K into
+ * `.screenshots`, for people to look at. Then makes the pictures that a test compares pages with. `npm run screenshots`
+ * takes about three minutes and needs Chromium.
  */
 
 const root = join(import.meta.dirname, "..")
 const folder = join(root, "docs/images")
+const viewsFolder = join(root, ".screenshots")
 const port = 4790
 const origin = `http://localhost:${port}`
 const password = "correct horse battery staple"
@@ -27,6 +29,29 @@ const queries = [
   ["aria live region", "alpha_search"],
   ["web crypto hkdf", "beta_search"]
 ] as const
+
+const views: Readonly<Record<string, BrowserContextOptions>> = {
+  light: { viewport: { width: 1280, height: 900 } },
+  dark: { viewport: { width: 1280, height: 900 }, colorScheme: "dark" },
+  phone: { viewport: { width: 390, height: 844 } },
+  "4k": { viewport: { width: 3840, height: 2160 } },
+  "4k-dark": { viewport: { width: 3840, height: 2160 }, colorScheme: "dark" }
+}
+
+const viewedPages = (entryId: string): Readonly<Record<string, string>> => ({
+  overview: "",
+  playground: "/playground?query=http+caching&freshness=week",
+  batch: "/playground?mode=bulk&queries=http+caching%0Aetag&code=typescript",
+  log: "/log?kind=search",
+  "log-entry": `/log/${entryId}`,
+  usage: "/usage?group_by=kind",
+  keys: "/keys",
+  webhooks: "/webhooks",
+  billing: "/billing",
+  account: "/account",
+  "sign-in": "/sign-in",
+  "not-found": "/nothing"
+})
 
 const asItOpens = async (): Promise<void> => undefined
 
@@ -83,6 +108,24 @@ const takePictures = async (context: BrowserContext): Promise<void> => {
   }
 }
 
+const takeViews = async (browser: Browser, signedIn: BrowserContext, entryId: string): Promise<void> => {
+  mkdirSync(viewsFolder, { recursive: true })
+  for (const [view, options] of Object.entries(views)) {
+    const context = await browser.newContext({
+      ...options,
+      reducedMotion: "reduce",
+      storageState: await signedIn.storageState()
+    })
+    const page = await context.newPage()
+    for (const [name, path] of Object.entries(viewedPages(entryId))) {
+      await page.goto(`${origin}/dashboard${path}`)
+      await page.waitForLoadState("networkidle")
+      await page.screenshot({ path: join(viewsFolder, `${name}-${view}.png`), fullPage: true })
+    }
+    await context.close()
+  }
+}
+
 const data = mkdtempSync(join(tmpdir(), "quarry-screenshots-"))
 const server = spawn(join(root, "bin/quarry-server"), [], {
   env: { PATH: process.env.PATH, PORT: `${port}`, ADMIN_PORT: "0", DATA_DIR: join(data, "store"), LOG_FORMAT: "json" },
@@ -93,14 +136,17 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "
 try {
   const { key, link } = await readGreeting(server)
   mkdirSync(folder, { recursive: true })
+  let entryId = ""
   for (const [query, target] of queries) {
     const address = `${origin}/v1/query?${new URLSearchParams({ query, target })}`
-    await fetch(address, { headers: { authorization: `Bearer ${key}` } })
+    const response = await fetch(address, { headers: { authorization: `Bearer ${key}` } })
+    entryId = /qry_[0-9a-f]{32}/.exec(await response.text())?.[0] ?? entryId
   }
   const context = await browser.newContext({ viewport: { width: 1280, height: 960 }, deviceScaleFactor: 1 })
   context.setDefaultTimeout(120_000)
   await signIn(context, link)
   await takePictures(context)
+  await takeViews(browser, context, entryId)
 } finally {
   await browser.close()
   // At once: the store must not lose its directory while the server still loads documents into it.

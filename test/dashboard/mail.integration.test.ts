@@ -1,20 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describeWithChromium } from "../support/processes/Chromium.ts"
-import { lastLink, mailServer } from "../support/servers/MailServer.ts"
+import { mailServer, nextLink } from "../support/servers/MailServer.ts"
 import * as Dashboard from "./support/Dashboard.ts"
-
-/** The link of the next email of sign-in. */
-const nextLink = async (said: Array<string>): Promise<string> => {
-  for (;;) {
-    const link = said.at(-1) === "." ? lastLink(said) : undefined
-    if (link !== undefined) {
-      said.length = 0
-      return link
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
 
 describeWithChromium("signing up where emails are delivered", () => {
   it.live(

@@ -179,6 +179,10 @@ describePlayground("the playground", (it) => {
         await page.getByLabel("Target", { exact: true }).selectOption("delta_search")
         await search(page, "unserved")
         await page.getByText("It cost nothing.").waitFor()
+        await person.open("/dashboard/log?status=upstream_error", "Log")
+        await page.getByRole("link", { name: "broken" }).click()
+        await page.getByText("failing/google could not be reached").waitFor()
+        await Dashboard.expectAccessible(page)
       })
     })
   )
@@ -283,7 +287,10 @@ describePlayground("the playground", (it) => {
         const env = { ...process.env, QUARRY_API_KEY: secret }
         for (const [language, [program = "", ...args]] of Object.entries(programs)) {
           for (const mode of ["single&query=it's+%22it%22+%24HOME", "bulk&queries=it's+%22it%22%0Aanother"]) {
-            await person.open(`/dashboard/playground?code=${language}&num=3&mode=${mode}`, "Playground")
+            await person.open(
+              `/dashboard/playground?code=${language}&num=3&include_domains=example.com,example.org&mode=${mode}`,
+              "Playground"
+            )
             const { stdout } = await promisify(execFile)(program, [...args, runnable(await text(page, ".code pre"))], {
               env
             })
@@ -291,8 +298,8 @@ describePlayground("the playground", (it) => {
           }
         }
         for (const mode of [
-          "single&query=it's+%22it%22",
-          "bulk&queries=a%0Ab",
+          "single&query=it's+%22it%22&freshness=week&exclude_domains=example.com,example.org",
+          "bulk&queries=a%0Ab&after=2026-01-31&include_domains=example.com",
           "page&urls=https://a.example%0Ahttps://b.example&links=true"
         ]) {
           await person.open(`/dashboard/playground?code=python&mode=${mode}`, "Playground")
@@ -308,6 +315,52 @@ describePlayground("the playground", (it) => {
         assert.include(await text(page, ".code >> nth=1"), "/mcp")
         assert.include(await text(page, ".code >> nth=2"), '"num": 3')
         await Dashboard.expectAccessible(page)
+      })
+    })
+  )
+
+  it.effect("R62: searches with options, for one search and a batch, and the log finds them", () =>
+    Effect.gen(function* () {
+      const person = yield* Dashboard.signedIn()
+      const { page } = person
+      yield* Effect.promise(async () => {
+        await person.open("/dashboard/playground?query=http+caching", "Playground")
+        await page.getByText("Time, domains, and topic").click()
+        await page.getByLabel("Published").selectOption("week")
+        await page.getByLabel("Only these domains").fill("example.org, example.net")
+        await Dashboard.expectAccessible(page)
+        await button(page, "Search").click()
+        await page.locator(".results li").nth(1).waitFor()
+        assert.strictEqual(await page.locator(".results li").count(), 2)
+        const query = new URL(page.url()).searchParams
+        assert.deepStrictEqual(
+          [query.get("freshness"), query.get("include_domains")],
+          ["week", "example.org, example.net"]
+        )
+        // A date excludes a period, so choosing it clears the period.
+        await page.getByLabel("From day (UTC)").fill("2026-01-31")
+        assert.strictEqual(await page.getByLabel("Published").inputValue(), "")
+        await page.getByLabel("From day (UTC)").fill("")
+        await page.getByLabel("Batch").check()
+        await page.getByLabel("Searches, one per line").fill("a\nb")
+        await button(page, "Run batch").click()
+        await page.getByText("2 of 2 succeeded.").waitFor()
+        await person.open("/dashboard/log", "Log")
+        await page.getByText("Kind, latency, source, options, and ids").click()
+        await page.getByLabel("Search option").selectOption("freshness")
+        await page.getByRole("button", { name: "Remove the filter Option: Published within" }).waitFor()
+        await page.locator("#entries tbody tr").nth(1).waitFor({ state: "detached" })
+        await page.getByLabel("Searched domain").fill("example.net")
+        await page.getByRole("button", { name: "Remove the filter Domain: example.net" }).waitFor()
+        await Dashboard.expectAccessible(page)
+        await page.getByRole("button", { name: "Remove the filter Option: Published within" }).click()
+        await page.locator("#entries tbody tr").nth(2).waitFor()
+        await page.getByRole("link", { name: "http caching" }).click()
+        await page.getByText("Published within").waitFor()
+        await page.getByText("alpha_search returned 2 results from meta/google").waitFor()
+        assert.include(await text(page, ".code pre"), "include_domains=example.net,example.org")
+        await page.getByRole("link", { name: "Run again in the playground" }).click()
+        assert.strictEqual(await page.getByLabel("Only these domains").inputValue(), "example.net,example.org")
       })
     })
   )

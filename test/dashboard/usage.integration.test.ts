@@ -80,6 +80,8 @@ Dashboard.describeDashboard("the usage page", (it) => {
         await control(page, "Range").selectOption({ label: "12 months" })
         await control(page, "Split by").selectOption({ label: "Target" })
         await page.getByRole("row", { name: /^alpha_search/ }).waitFor()
+        await control(page, "Split by").selectOption({ label: "Kind" })
+        await page.getByRole("row", { name: /^Searches.*100%/ }).waitFor()
         await Dashboard.expectAccessible(page)
       })
     })

@@ -68,6 +68,16 @@ Dashboard.describeDashboard(
           await page.getByText("Saved.").waitFor()
           const { json } = await person.call("GET", "/v1/webhooks/settings")
           assert.deepInclude(json, { low_percents: [50, 90], low_balance: 100 })
+          await page.getByRole("button", { name: "Undo" }).click()
+          await page.getByText("Undid the change.").waitFor()
+          assert.isNull((await person.call("GET", "/v1/webhooks/settings")).json.low_balance)
+          assert.strictEqual(await page.getByLabel("Pack credits").inputValue(), "")
+
+          await Dashboard.choose(page, `More actions for ${hook.url}`, "Disable")
+          await page.getByText("Disabled the webhook.").waitFor()
+          await Dashboard.expectAccessible(page)
+          await page.getByRole("button", { name: "Undo" }).click()
+          await page.getByRole("button", { name: `Test ${hook.url}` }).waitFor()
 
           await Dashboard.choose(page, `More actions for ${hook.url}`, "Delete")
           await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click()

@@ -1,5 +1,5 @@
 import { jsonSchema, type Tool, tool } from "ai"
-import type { Geo, OrganicResult } from "./api.ts"
+import type { OrganicResult, SearchParameters } from "./api.ts"
 import type { Quarry, SearchInput } from "./client.ts"
 
 export { type FixedPageParameters, type ReadPageInput, type ReadPageResult, readPage } from "./readPage.ts"
@@ -7,17 +7,19 @@ export { type FixedPageParameters, type ReadPageInput, type ReadPageResult, read
 /** Parameters of every search of the tools. The model cannot change them; it chooses the other parameters. */
 export type FixedParameters = Omit<SearchInput, "query" | "page">
 
-export interface WebSearchInput {
+/** The parameters that a model may choose in both tools. */
+export interface Choices extends Pick<SearchParameters, "after" | "before" | "freshness" | "geo" | "num" | "topic"> {
+  readonly include_domains?: ReadonlyArray<string> | undefined
+  readonly exclude_domains?: ReadonlyArray<string> | undefined
+}
+
+export interface WebSearchInput extends Choices {
   readonly query: string
-  readonly geo?: Geo
-  readonly num?: number
   readonly page?: number
 }
 
-export interface BulkSearchInput {
+export interface BulkSearchInput extends Choices {
   readonly queries: ReadonlyArray<string>
-  readonly geo?: Geo
-  readonly num?: number
 }
 
 /** The part of a result that a model reads. */
@@ -37,14 +39,31 @@ const maxQueries = 50
 
 const query = { type: "string", minLength: 1, maxLength: 400 } as const
 
+const domains = { type: "array", maxItems: 20, items: { type: "string" } } as const
+const date = { type: "string", pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" } as const
+
 const choices = {
   geo: { type: "string", pattern: "^[a-z]{2}$", description: "Country, as in us or de" },
-  num: { type: "integer", minimum: 1, maximum: 20, description: "Maximum number of results" }
+  num: { type: "integer", minimum: 1, maximum: 20, description: "Maximum number of results" },
+  freshness: {
+    enum: ["day", "week", "month", "year"],
+    description: "Only results of this last period. Not together with after or before"
+  },
+  after: { ...date, description: "Only results published on this day (UTC) or later, as in 2026-01-31" },
+  before: { ...date, description: "Only results published on this day (UTC) or earlier" },
+  include_domains: { ...domains, description: "Only results from these domains and their subdomains" },
+  exclude_domains: { ...domains, description: "No results from these domains and their subdomains" },
+  topic: { enum: ["web", "news"], description: "web if absent" }
 } as const
 
-/** The parameters that are left to the model. */
-const choicesBeside = (fixed: FixedParameters) =>
-  Object.fromEntries(Object.entries(choices).filter(([name]) => fixed[name as keyof typeof choices] === undefined)) // The names of `choices`.
+const dates = ["freshness", "after", "before"]
+
+/** The parameters that are left to the model. A fixed date fixes all of them, because `freshness` excludes the others. */
+const choicesBeside = (fixed: FixedParameters) => {
+  const names = Object.entries(fixed).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const taken = new Set(names.some((name) => dates.includes(name)) ? [...names, ...dates] : names)
+  return Object.fromEntries(Object.entries(choices).filter(([name]) => !taken.has(name)))
+}
 
 const forModel = (organic: ReadonlyArray<OrganicResult>): ReadonlyArray<ToolResult> =>
   organic.map(({ snippet, title, url }) => ({ title, url, snippet }))

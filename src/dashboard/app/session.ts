@@ -17,8 +17,12 @@ export const me = computed(() => (session.value._tag === "open" ? session.value.
 /** True while the page waits for the password, because its session ended. What was typed on it stays. */
 export const isExpired = signal(false)
 
-/** Counts the sessions of this page. Its data is read again when the person has signed in again. */
+/** A change lets the page read all of its data again. */
 export const epoch = signal(0)
+
+export const readAgain = (): void => {
+  epoch.value += 1
+}
 
 export const signInPath = `${home}/sign-in`
 
@@ -63,7 +67,7 @@ const resume = async (): Promise<void> => {
   if (result.value.email !== before) return location.reload()
   session.value = { _tag: "open", me: result.value }
   isExpired.value = false
-  epoch.value += 1
+  readAgain()
 }
 
 export const resumeEverywhere = async (): Promise<void> => {

@@ -70,7 +70,7 @@ const isGranularity = (text: string | null): text is Granularity =>
 export interface View {
   readonly range: Range
   readonly granularity: Granularity
-  readonly groupBy: "outcome" | "target" | "key"
+  readonly groupBy: "outcome" | "target" | "key" | "kind"
   readonly only: string | undefined
   /** Values of `datetime-local` fields; empty means the API's default. */
   readonly from: string
@@ -90,7 +90,7 @@ export const viewOf = (query: URLSearchParams, now: number): View => {
   return {
     range,
     granularity: isGranularity(asked) && (asked !== "hour" || allowsHours) ? asked : fitting,
-    groupBy: groupBy === "target" || groupBy === "key" ? groupBy : "outcome",
+    groupBy: groupBy === "target" || groupBy === "key" || groupBy === "kind" ? groupBy : "outcome",
     only: groupBy === "key" ? (query.get("key") ?? undefined) : undefined,
     from,
     to,
@@ -100,7 +100,7 @@ export const viewOf = (query: URLSearchParams, now: number): View => {
 
 export const parametersOf = ({ from, granularity, groupBy, range, to }: View, now: number) => ({
   granularity,
-  group_by: groupBy === "outcome" ? undefined : groupBy,
+  group_by: groupBy === "outcome" ? undefined : groupBy === "kind" ? "target" : groupBy,
   from: range === "default" ? undefined : range === "own" ? toMoment(from) : presetStart(range, now),
   to: range === "own" ? toMoment(to) : undefined
 })
@@ -119,11 +119,9 @@ export interface Group {
   readonly outcomes: Row["outcomes"]
 }
 
-const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => {
+const sumOf = (rows: ReadonlyArray<Row>): Pick<Row, "searches" | "credits" | "outcomes"> => {
   const sum = (count: (row: Row) => number): number => rows.reduce((all, row) => all + count(row), 0)
   return {
-    id,
-    rows,
     searches: sum(({ searches }) => searches),
     credits: sum(({ credits }) => credits),
     outcomes: {
@@ -133,6 +131,18 @@ const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => {
       page_unreadable: sum(({ outcomes }) => outcomes.page_unreadable)
     }
   }
+}
+
+const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => ({ id, rows, ...sumOf(rows) })
+
+const kindOf = (target: string | null): string | null => (target === null || target === "page" ? target : "search")
+
+/** Counts by target as counts by kind: `page` for pages that were read, `search` for every other target. */
+export const byKind = (series: ReadonlyArray<Row>): ReadonlyArray<Row> => {
+  const rows = Map.groupBy(series, ({ group, start }) => `${start} ${kindOf(group)}`)
+  return [...rows.values()].flatMap((same) =>
+    same.slice(0, 1).map(({ group, start }) => ({ start, group: kindOf(group), ...sumOf(same) }))
+  )
 }
 
 export const groupsOf = (series: ReadonlyArray<Row>): ReadonlyArray<Group> => {

@@ -200,8 +200,8 @@ export const KeysPage = () => {
     usage.reload()
   }
   useFresh("keys", reload)
-  const onChange = (text: string): void => {
-    announce(text)
+  const onChange = (text: string, undo?: () => void): void => {
+    announce(text, undo)
     changed("keys")
     keys.reload()
   }

@@ -12,9 +12,10 @@ import { CopyButton } from "../components/ui/CopyButton.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { formatDuration, formatMoment, formatNumber, formatRelative } from "../format.ts"
-import { draftOf, draftQuery } from "../search/draft.ts"
+import { draftOf, draftQuery, optionNames } from "../search/draft.ts"
+import { optionTexts } from "../search/logView.ts"
 import { playground } from "../search/searches.ts"
-import { storyOf } from "../search/story.ts"
+import { attemptText, storyOf } from "../search/story.ts"
 
 /** More rows than a batch can have. */
 const maxRows = 100
@@ -55,6 +56,16 @@ const SearchFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
     </Fact>
     <Fact name="Requested page and results">{`${entry.page}, ${entry.num}`}</Fact>
     <Fact name="Safe search">{entry.safe}</Fact>
+    {optionNames.map((name) => {
+      const value = entry.options?.[name]
+      return (
+        value !== undefined && (
+          <Fact key={name} name={optionTexts[name]}>
+            {typeof value === "string" ? value : value.join(", ")}
+          </Fact>
+        )
+      )
+    })}
   </>
 )
 
@@ -86,6 +97,9 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: K
     <Fact name="Target">
       <code>{entry.target}</code>
     </Fact>
+    {(entry.cached || entry.provider !== null) && (
+      <Fact name="Answered by">{entry.cached ? "the cache" : <bdi>{entry.provider}</bdi>}</Fact>
+    )}
     {entry.kind === "page" ? <PageFacts entry={entry} /> : <SearchFacts entry={entry} />}
     <Fact name="Credential">
       <Caller entry={entry} keys={keys} />
@@ -122,6 +136,19 @@ const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
     </p>
   )
 }
+
+/** The providers that gave no results, and those whose results were merged. */
+const Attempts = ({ attempts }: Pick<LoggedSearch, "attempts">) =>
+  attempts.length === 0 ? null : (
+    <>
+      <h3>Attempts</h3>
+      <ol class="attempts">
+        {attempts.map((attempt, index) => (
+          <li key={index}>{attemptText(attempt)}</li>
+        ))}
+      </ol>
+    </>
+  )
 
 const Batch = ({ current, id }: { readonly id: string; readonly current: string }) => {
   const batch = useRoute("GET /v1/query/history", { query: { batch: id, limit: maxRows } })
@@ -164,6 +191,7 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
       <div class="beside wide">
         <Card title="Details">
           <Story entry={entry} />
+          <Attempts attempts={entry.attempts} />
           <Facts entry={entry} keys={lastOf(keys.state.value)?.api_keys ?? []} />
         </Card>
         <SearchCode draft={draft} />

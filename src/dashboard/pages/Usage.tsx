@@ -16,6 +16,7 @@ import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
 import { failures } from "../credits/figures.ts"
 import {
+  byKind,
   drawnGroups,
   type Group,
   groupsOf,
@@ -50,10 +51,13 @@ const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
 
 const units = { hour: "Hour (UTC)", day: "Day (UTC)", month: "Month (UTC)" } as const
 
+const kinds: Readonly<Record<string, string>> = { search: "Searches", page: "Pages that were read" }
+
 /** Keys that share a name get the last characters of their secret appended. */
 const namesOf =
   (groupBy: View["groupBy"], keys: Keys): NameOf =>
   (id) => {
+    if (groupBy === "kind") return kinds[id ?? ""] ?? "none"
     if (groupBy !== "key") return id ?? "none"
     if (id === null) return "no key"
     const key = keys.find((key) => key.id === id)
@@ -62,8 +66,10 @@ const namesOf =
     return isAlone ? key.name : `${key.name} (${key.hint.slice(-4)})`
   }
 
-const visible = (usage: Usage, { only }: View): ReadonlyArray<Group> =>
-  groupsOf(only === undefined ? usage.series : usage.series.filter(({ group }) => group === only))
+const visible = ({ series }: Usage, { groupBy, only }: View): ReadonlyArray<Group> =>
+  groupsOf(
+    groupBy === "kind" ? byKind(series) : only === undefined ? series : series.filter(({ group }) => group === only)
+  )
 
 const signed = new Intl.NumberFormat(undefined, {
   style: "percent",
@@ -200,6 +206,8 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
   )
 }
 
+const groupHeads = { outcome: "Outcome", kind: "Kind", target: "Target", key: "Key" } as const
+
 /** Lists all groups; the chart combines the smallest ones. */
 const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
   const all = groups.reduce((sum, { searches }) => sum + searches, 0)
@@ -210,7 +218,7 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
       rows={groups}
       keyOf={({ id }) => id ?? ""}
       columns={[
-        { name: view.groupBy === "key" ? "Key" : "Target", isHeader: true, cell: ({ id }) => <bdi>{nameOf(id)}</bdi> },
+        { name: groupHeads[view.groupBy], isHeader: true, cell: ({ id }) => <bdi>{nameOf(id)}</bdi> },
         { name: "Searches", isFigure: true, cell: ({ searches }) => formatNumber(searches) },
         { name: "Share", isFigure: true, cell: ({ searches }) => formatPercent(searches / Math.max(1, all)) },
         { name: "Credits", isFigure: true, cell: ({ credits }) => formatNumber(credits) },
@@ -228,12 +236,12 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
 
 const csvRows = (groups: ReadonlyArray<Group>, view: View, nameOf: NameOf): ReadonlyArray<ReadonlyArray<Cell>> => {
   const isGrouped = view.groupBy !== "outcome"
-  const groupHeads = view.groupBy === "key" ? ["key", "key_id"] : view.groupBy === "target" ? ["target"] : []
+  const heads = view.groupBy === "key" ? ["key", "key_id"] : isGrouped ? [view.groupBy] : []
   const groupCells = (id: string | null): ReadonlyArray<Cell> =>
-    view.groupBy === "key" ? [nameOf(id), id ?? ""] : isGrouped ? [nameOf(id)] : []
+    view.groupBy === "key" ? [nameOf(id), id ?? ""] : isGrouped ? [id ?? "none"] : []
   const rows = groups.flatMap(({ rows }) => rows).sort((a, b) => a.start.localeCompare(b.start))
   return [
-    ["start", ...groupHeads, "searches", "credits", ...outcomes],
+    ["start", ...heads, "searches", "credits", ...outcomes],
     ...rows.map((row) => [
       row.start,
       ...groupCells(row.group),
@@ -288,7 +296,8 @@ export const UsagePage = () => {
   const state = resource.state.value
   const usage = lastOf(state)
   // The previous response stays visible while the next one loads, so it must keep its own grouping.
-  const view: View = usage === undefined ? asked : { ...asked, groupBy: usage.group_by ?? "outcome" }
+  const groupBy = usage?.group_by === "target" && asked.groupBy === "kind" ? "kind" : (usage?.group_by ?? "outcome")
+  const view: View = usage === undefined ? asked : { ...asked, groupBy }
   const nameOf = namesOf(view.groupBy, keys)
   const groups = usage === undefined ? [] : visible(usage, view)
   const issues = state._tag === "failed" ? state.error.issues : {}

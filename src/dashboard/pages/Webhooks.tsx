@@ -39,17 +39,21 @@ const State = ({ disabled_reason: reason, failing_since: since }: Webhook) => {
 interface ListProps {
   readonly webhooks: ReadonlyArray<Webhook>
   readonly onAction: (action: Action) => void
-  readonly onChange: (text: string) => void
+  readonly onChange: (text: string, undo?: () => void) => void
   readonly onOpen: (id: string) => void
 }
 
 const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
   const { busy, error, run } = useForm()
-  const toggle = ({ disabled_at, id }: Webhook): void =>
+  const setDisabled = (id: string, disabled: boolean, undo?: () => void): void =>
     run(
-      () => call("PATCH /v1/webhooks/{id}", { params: { id }, body: { disabled: disabled_at === null } }),
-      () => onChange(disabled_at === null ? "Disabled the webhook." : "Enabled the webhook.")
+      () => call("PATCH /v1/webhooks/{id}", { params: { id }, body: { disabled } }),
+      () => onChange(disabled ? "Disabled the webhook." : "Enabled the webhook.", undo)
     )
+  const toggle = ({ disabled_at, id }: Webhook): void => {
+    const isDisabled = disabled_at !== null
+    setDisabled(id, !isDisabled, () => setDisabled(id, isDisabled))
+  }
   const test = ({ id }: Webhook): void =>
     run(
       () => call("POST /v1/webhooks/{id}/test", { params: { id } }),
@@ -109,8 +113,8 @@ export const WebhooksPage = () => {
   const settings = useRoute("GET /v1/webhooks/settings", {})
   const [action, setAction] = useState<Action>()
   useFresh("webhooks", webhooks.reload)
-  const onChange = (text: string): void => {
-    announce(text)
+  const onChange = (text: string, undo?: () => void): void => {
+    announce(text, undo)
     changed("webhooks")
     webhooks.reload()
   }

@@ -59,6 +59,14 @@ export interface Draft {
   readonly page: string
   readonly num: string
   readonly safe: string
+  readonly freshness: string
+  /** Dates, `YYYY-MM-DD`. */
+  readonly after: string
+  readonly before: string
+  /** Domains separated by commas or whitespace. */
+  readonly include_domains: string
+  readonly exclude_domains: string
+  readonly topic: string
 }
 
 const defaults: Draft = {
@@ -73,7 +81,13 @@ const defaults: Draft = {
   locale: "",
   page: "1",
   num: "10",
-  safe: "off"
+  safe: "off",
+  freshness: "",
+  after: "",
+  before: "",
+  include_domains: "",
+  exclude_domains: "",
+  topic: "web"
 }
 
 const names = Object.keys(defaults) as ReadonlyArray<keyof Draft>
@@ -97,13 +111,43 @@ export const draftQuery = (draft: Draft): Query => {
 export const fitsAddress = (draft: Draft): boolean =>
   String(new URLSearchParams(changed(draft))).length <= maxAddressCharacters
 
-const options = ["target", "geo", "locale"] as const
+const common = ["target", "geo", "locale"] as const
+
+export const optionNames = ["freshness", "after", "before", "include_domains", "exclude_domains", "topic"] as const
+
+export const hasOptions = (draft: Draft): boolean => Object.keys(changed(draft, optionNames)).length > 0
+
+const domainLists = (draft: Draft): Readonly<Record<string, ReadonlyArray<string>>> =>
+  Object.fromEntries(
+    (["include_domains", "exclude_domains"] as const).flatMap((name) => {
+      const domains = draft[name].split(/[\s,]+/).filter((domain) => domain !== "")
+      return domains.length === 0 ? [] : [[name, domains]]
+    })
+  )
+
+/** The options of a JSON body, where domains are lists. */
+const optionsBody = (draft: Draft): object => ({
+  ...changed(draft, ["freshness", "after", "before", "topic"]),
+  ...domainLists(draft)
+})
 
 /** The parameters of `GET /v1/query` that differ from their defaults. */
 export const searchQuery = (draft: Draft): Readonly<Record<string, string>> => ({
   query: draft.query,
-  ...changed(draft, [...options, "page", "num", "safe"])
+  ...changed(draft, [...common, "page", "num", "safe"]),
+  ...Object.fromEntries(Object.entries(optionsBody(draft)).map(([name, value]) => [name, String(value)]))
 })
+
+/** The parameters of a search as the clients and tools take them: with numbers and lists. */
+export const searchInput = (draft: Draft): Readonly<Record<string, unknown>> => {
+  const { num, page, ...text } = searchQuery(draft)
+  return {
+    ...text,
+    ...(page === undefined ? {} : { page: Number(page) }),
+    ...(num === undefined ? {} : { num: Number(num) }),
+    ...domainLists(draft)
+  }
+}
 
 const linesOf = (text: string): ReadonlyArray<string> =>
   text
@@ -135,12 +179,15 @@ export const pagesBody = (draft: Draft): Input<"POST /v1/pages">["body"] => ({
 
 export const bulkBody = (draft: Draft): Input<"POST /v1/bulk">["body"] => ({
   queries: rowsOf(draft),
-  ...changed(draft, options),
-  ...(draft.num === defaults.num ? {} : { num: Number(draft.num) })
+  ...changed(draft, common),
+  ...(draft.num === defaults.num ? {} : { num: Number(draft.num) }),
+  ...optionsBody(draft)
 })
 
+type Repeated = Pick<LoggedSearch, "geo" | "kind" | "locale" | "num" | "options" | "page" | "query" | "safe" | "target">
+
 /** The draft that repeats a logged search. Entries for pages lack search fields and get the defaults. */
-export const draftOf = ({ geo, kind, locale, num, page, query, safe, target }: LoggedSearch): Draft => ({
+export const draftOf = ({ geo, kind, locale, num, options, page, query, safe, target }: Repeated): Draft => ({
   ...defaults,
   ...(kind === "page" ? { mode: "page", urls: query } : { query }),
   target: kind === "page" ? defaults.target : target,
@@ -148,7 +195,8 @@ export const draftOf = ({ geo, kind, locale, num, page, query, safe, target }: L
   locale: locale === null || locale === defaultLocale(geo ?? defaults.geo) ? "" : locale,
   page: String(page ?? defaults.page),
   num: String(num ?? defaults.num),
-  safe: safe ?? defaults.safe
+  safe: safe ?? defaults.safe,
+  ...Object.fromEntries(Object.entries(options ?? {}).map(([name, value]) => [name, String(value)]))
 })
 
 /** Switches the target and resets values it does not support, so an earlier choice cannot make the search fail. */

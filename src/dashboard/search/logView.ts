@@ -13,9 +13,21 @@ export const filterNames = [
   "batch",
   "request",
   "source",
+  "option",
+  "domain",
   "from",
   "to"
 ] as const
+
+/** The search options as the dashboard names them. */
+export const optionTexts = {
+  freshness: "Published within",
+  after: "Published from",
+  before: "Published until",
+  include_domains: "Only these domains",
+  exclude_domains: "Not these domains",
+  topic: "Topic"
+} as const
 
 export const ranges = [
   { value: "1h", text: "1 hour", ms: 3_600_000 },
@@ -61,6 +73,7 @@ export const logCsv = (
     "credits",
     "result_count",
     "duration_ms",
+    "provider",
     "key",
     "key_id",
     "source",
@@ -69,6 +82,7 @@ export const logCsv = (
     "page",
     "num",
     "safe",
+    "options",
     "batch_id",
     "row",
     "request_id",
@@ -85,6 +99,7 @@ export const logCsv = (
     entry.credits,
     entry.result_count,
     entry.duration_ms,
+    entry.provider ?? "",
     entry.key_id === null ? "" : nameOf(entry.key_id),
     entry.key_id ?? "",
     entry.source,
@@ -93,6 +108,7 @@ export const logCsv = (
     entry.page ?? "",
     entry.num ?? "",
     entry.safe ?? "",
+    entry.options === null ? "" : JSON.stringify(entry.options),
     entry.batch_id ?? "",
     entry.row ?? "",
     entry.request_id ?? "",

@@ -1,4 +1,4 @@
-import { bulkBody, type Draft, isManyPages, pageQuery, pagesBody, searchQuery } from "./draft.ts"
+import { bulkBody, type Draft, isManyPages, pageQuery, pagesBody, searchInput, searchQuery } from "./draft.ts"
 
 /** Code samples for a draft. They read the API key from the environment, so they contain no secret. */
 
@@ -49,13 +49,6 @@ const pythonLiteral = (value: object): string =>
     (_, name: string, flag: string, comma: string) => `${name}${flag === "true" ? "True" : "False"}${comma}`
   )
 
-/** Query parameters are text, but the clients and tools take numbers. */
-const typed = ({ num, page, ...rest }: Readonly<Record<string, string>>): object => ({
-  ...rest,
-  ...(page === undefined ? {} : { page: Number(page) }),
-  ...(num === undefined ? {} : { num: Number(num) })
-})
-
 const typescriptKey = `\`Bearer ${placeholder("process.env.QUARRY_API_KEY")}\``
 
 const typescriptPage = ({ body, parameters, path }: Call, origin: string): string =>
@@ -93,7 +86,7 @@ const typescript = (draft: Draft, origin: string): string => {
   if (draft.mode === "single") {
     return lines(
       ...client,
-      `const { results } = await quarry.query(${literal(typed(searchQuery(draft)), 2)})`,
+      `const { results } = await quarry.query(${literal(searchInput(draft), 2)})`,
       "for (const { position, title, url } of results.organic) console.log(position, title, url)"
     )
   }
@@ -137,8 +130,8 @@ const python = (draft: Draft, origin: string): string => {
     `with quarry.Client(base_url="${origin}") as client:`
   ]
   if (draft.mode === "single") {
-    const { query, ...options } = searchQuery(draft)
-    const more = pythonArguments(typed(options))
+    const { query, ...options } = searchInput(draft)
+    const more = pythonArguments(options)
     return lines(
       ...client,
       `    result = client.query(${JSON.stringify(query)}${more === "" ? "" : `, ${more}`})`,
@@ -243,7 +236,7 @@ const server = (origin: string): string =>
   )
 
 const toolCall = (draft: Draft): string => {
-  if (draft.mode === "single") return literal({ name: "web_search", arguments: typed(searchQuery(draft)) }, 2)
+  if (draft.mode === "single") return literal({ name: "web_search", arguments: searchInput(draft) }, 2)
   if (draft.mode === "bulk") return literal({ name: "bulk_search", arguments: bulkBody(draft) }, 2)
   return literal({ name: "read_page", arguments: { url: pageQuery(draft).url } }, 2)
 }

@@ -7,6 +7,30 @@ export interface Story {
   readonly sentences: ReadonlyArray<string>
 }
 
+type Attempt = LoggedSearch["attempts"][number]
+
+const reasons: Readonly<Record<Attempt["reason"], string>> = {
+  blocked: "was blocked by the search engine",
+  rate_limited: "refused because of too many requests",
+  unreachable: "could not be reached",
+  malformed: "sent a response that could not be read",
+  timeout: "did not answer in time",
+  unserved: "does not support this request",
+  busy: "was not called, because all its slots were taken",
+  cool_down: "was not called, because it failed a moment ago",
+  cut_off: "was stopped, because the time of the batch ended",
+  merged: "returned results, which were merged",
+  unavailable: "is not available at the moment"
+}
+
+/** What an attempt at a provider came to, such as "brave did not answer in time, 3.0 s". */
+export const attemptText = ({ ms, only, provider, reason }: Attempt): string =>
+  [
+    `${provider ?? "A provider"} ${reasons[reason]}`,
+    ...(ms > 0 ? [formatDuration(ms)] : []),
+    ...(only === undefined ? [] : [`${plural(only, "result")} only from it`])
+  ].join(", ")
+
 const outcomeOf = (entry: LoggedSearch): string => {
   const time = formatDuration(entry.duration_ms)
   switch (entry.status) {
@@ -14,7 +38,7 @@ const outcomeOf = (entry: LoggedSearch): string => {
       if (entry.cached) return "The response came from the cache, so no target was asked."
       return entry.kind === "page"
         ? `The page was fetched and read in ${time}: ${formatNumber(entry.bytes ?? 0)} bytes from ${entry.host ?? "its host"}.`
-        : `${entry.target} returned ${plural(entry.result_count, "result")} in ${time}.`
+        : `${entry.target} returned ${plural(entry.result_count, "result")}${entry.provider === null ? "" : ` from ${entry.provider}`} in ${time}.`
     case "upstream_error":
       return `${entry.target} failed after ${time}. Its search engine returned an error or could not be reached.`
     case "upstream_timeout":

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Granularity, Grouping, UsageParameters } from "../../domain/credits/Usage.ts"
 import { LoggedOptions } from "../../domain/options/SearchOptions.ts"
 import { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
-import { Outcome } from "../../domain/search/LogEntry.ts"
+import { Outcome, PublicReason } from "../../domain/search/LogEntry.ts"
 import { Cursor, HistoryParameters, RecentParameters } from "../../domain/search/QueryHistory.ts"
 import { AnyTarget, Safe } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
@@ -59,6 +59,17 @@ export const Usage = Schema.Struct({
   })
 }).annotate({ identifier: "Usage" })
 
+const LoggedAttempt = Schema.Struct({
+  provider: Schema.NullOr(Schema.String).annotate({ description: "null where `SERVER_TIMING` is off" }),
+  reason: PublicReason.annotate({
+    description: "Why it gave no results; `merged` if its results are part of the search's"
+  }),
+  ms: Schema.Int.annotate({ description: "The time of the attempt; 0 for a provider that was not called" }),
+  only: Schema.optionalKey(Schema.Int).annotate({
+    description: "Results that no other provider had, if several were merged"
+  })
+}).annotate({ identifier: "LoggedAttempt", description: "An attempt at one provider" })
+
 export const LoggedQuery = Schema.Struct({
   id: Schema.String.annotate({ description: "qry_ and 32 hex characters" }),
   created_at: Moment,
@@ -81,6 +92,12 @@ export const LoggedQuery = Schema.Struct({
   cached: Schema.Boolean.annotate({ description: "Whether the answer came from the result cache" }),
   result_count: Schema.Int,
   duration_ms: Schema.Int,
+  provider: Schema.NullOr(Schema.String).annotate({
+    description: "The provider that answered; null if none did, if the cache did, and where `SERVER_TIMING` is off"
+  }),
+  attempts: Schema.Array(LoggedAttempt).annotate({
+    description: "The providers that gave no results, in the order of the attempts, and those whose results were merged"
+  }),
   request_id: Schema.NullOr(Schema.String).annotate({
     description: "The `X-Request-Id` of the request, in lower case; null in entries of older versions"
   }),

@@ -9,6 +9,7 @@ import { QueryLog } from "../../services/search/QueryLog.ts"
 import { EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { AccountExport } from "../groups/AccountGroup.ts"
 import { LoggedQuery } from "../groups/UsageGroup.ts"
+import { SendsServerTiming } from "../responses/serverTiming.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
 import { toSettings, toWebhook } from "./webhooks.ts"
@@ -53,6 +54,7 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const queryLog = yield* QueryLog
   const books = yield* BillingBooks
   const events = yield* EventBooks
+  const namesProviders = yield* SendsServerTiming
   const { balance, plan, quota, used } = yield* ledger.peek(account)
   const { createdAt, email, id } = account
   // Undefined if the account was deleted in the meantime; the rest of the document is then empty too.
@@ -79,7 +81,10 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
     Effect.map(
       queryLog.history(id, { filter: everything, after, limit: pageEntries }),
       ({ entries, next }) =>
-        [[entries.map((entry) => encodeQuery(toLoggedQuery(entry))).join(",")], Option.fromUndefinedOr(next)] as const
+        [
+          [entries.map((entry) => encodeQuery(toLoggedQuery(entry, namesProviders))).join(",")],
+          Option.fromUndefinedOr(next)
+        ] as const
     )
   )
   return Stream.make(`${start.slice(0, -1)},"queries":[`).pipe(

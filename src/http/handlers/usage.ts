@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { remaining } from "../../domain/accounts/Account.ts"
 import { defaultStretch, fillBuckets, total, toUsageQuery } from "../../domain/credits/Usage.ts"
 import { toFields } from "../../domain/options/SearchOptions.ts"
+import { toPublicReason } from "../../domain/search/LogEntry.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/search/QueryHistory.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -11,6 +12,7 @@ import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/search/QueryLog.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Gates.ts"
+import { publicName, SendsServerTiming } from "../responses/serverTiming.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -20,6 +22,8 @@ export const layer = HttpApiBuilder.group(
     const queryLog = yield* QueryLog
     const clock = yield* StoreClock
     const plans = yield* Plans
+    const namesProviders = yield* SendsServerTiming
+    const toQuery = (entry: StoredLogEntry) => toLoggedQuery(entry, namesProviders)
 
     return handlers
       .handle(
@@ -53,43 +57,52 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ query }) {
           const { limit = defaultEntries } = query
           const entries = yield* queryLog.recent((yield* currentAccount).id, limit)
-          return { queries: entries.map(toLoggedQuery) }
+          return { queries: entries.map(toQuery) }
         })
       )
       .handle(
         "history",
         Effect.fnUntraced(function* ({ query }) {
           const { entries, next } = yield* queryLog.history((yield* currentAccount).id, toHistoryQuery(query))
-          return { queries: entries.map(toLoggedQuery), next_cursor: next ?? null }
+          return { queries: entries.map(toQuery), next_cursor: next ?? null }
         })
       )
   })
 )
 
-/** An entry on the wire. Which provider answered is the operator's business. */
-export const toLoggedQuery = (entry: StoredLogEntry) => ({
-  id: entry.id,
-  created_at: entry.at,
-  batch_id: entry.batchId ?? null,
-  key_id: entry.keyId ?? null,
-  kind: entry.request.target === pageTarget ? ("page" as const) : ("search" as const),
-  target: entry.request.target,
-  query: entry.request.query,
-  geo: entry.request.geo ?? null,
-  locale: entry.request.locale ?? null,
-  page: entry.request.page ?? null,
-  num: entry.request.num ?? null,
-  safe: entry.request.safe ?? null,
-  options: entry.request.options === undefined ? null : toFields(entry.request.options),
-  source: entry.request.source,
-  status: entry.outcome,
-  credits: entry.credits,
-  cached: entry.cached,
-  result_count: entry.resultCount,
-  duration_ms: Math.round(entry.durationMs),
-  request_id: entry.requestId ?? null,
-  row: entry.rowIndex ?? null,
-  host: entry.page?.host ?? null,
-  reason: entry.page?.reason ?? null,
-  bytes: entry.page?.bytes ?? null
-})
+/** An entry on the wire. Customers see the names of providers that `Server-Timing` may show them. */
+export const toLoggedQuery = (entry: StoredLogEntry, namesProviders: boolean) => {
+  const nameOf = (provider: string | undefined) => (namesProviders ? (publicName(provider) ?? null) : null)
+  return {
+    id: entry.id,
+    created_at: entry.at,
+    batch_id: entry.batchId ?? null,
+    key_id: entry.keyId ?? null,
+    kind: entry.request.target === pageTarget ? ("page" as const) : ("search" as const),
+    target: entry.request.target,
+    query: entry.request.query,
+    geo: entry.request.geo ?? null,
+    locale: entry.request.locale ?? null,
+    page: entry.request.page ?? null,
+    num: entry.request.num ?? null,
+    safe: entry.request.safe ?? null,
+    options: entry.request.options === undefined ? null : toFields(entry.request.options),
+    source: entry.request.source,
+    status: entry.outcome,
+    credits: entry.credits,
+    cached: entry.cached,
+    result_count: entry.resultCount,
+    duration_ms: Math.round(entry.durationMs),
+    provider: entry.cached ? null : nameOf(entry.provider),
+    attempts: entry.refusals.map(({ provider, reason, ...attempt }) => ({
+      provider: nameOf(provider),
+      reason: toPublicReason(reason),
+      ...attempt
+    })),
+    request_id: entry.requestId ?? null,
+    row: entry.rowIndex ?? null,
+    host: entry.page?.host ?? null,
+    reason: entry.page?.reason ?? null,
+    bytes: entry.page?.bytes ?? null
+  }
+}

@@ -17,14 +17,19 @@ export interface Timing {
 
 const milliseconds = (ms: number): string => (Math.round(Math.max(0, ms) * 10) / 10).toFixed(1)
 
-/** Names of providers are the operator's. One that looks like a host name or an address is left out (R64). */
-const nameOf = (name: string | undefined): string =>
-  name !== undefined && /^[\w /+-]{1,128}$/.test(name) ? `;desc="${name}"` : ""
+/**
+ * The name of a provider as customers may see it. Names are the operator's: one that looks like a host name or an
+ * address is left out (R64).
+ */
+export const publicName = (name: string | undefined): string | undefined =>
+  name !== undefined && /^[\w /+-]{1,128}$/.test(name) ? name : undefined
+
+const described = (name: string | undefined): string => (name === undefined ? "" : `;desc="${name}"`)
 
 /** The value of the header, such as `total;dur=41.2, provider;desc="meta";dur=38.0, cache;desc=miss`. */
 export const serverTiming = (totalMs: number, { cache, part }: Timing): string =>
   [
     `total;dur=${milliseconds(totalMs)}`,
-    ...(part === undefined ? [] : [`${part.name}${nameOf(part.by)};dur=${milliseconds(part.ms)}`]),
+    ...(part === undefined ? [] : [`${part.name}${described(publicName(part.by))};dur=${milliseconds(part.ms)}`]),
     ...(cache === undefined ? [] : [`cache;desc=${cache}`])
   ].join(", ")

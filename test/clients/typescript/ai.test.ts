@@ -76,7 +76,8 @@ describe("quarryTools, with the AI SDK", () => {
       await ask(model, tools)
       const [offered] = model.doGenerateCalls[0]?.tools ?? []
       if (offered?.type !== "function") return assert.fail("the model was offered no function")
-      assert.sameMembers(Object.keys(offered.inputSchema.properties ?? {}), ["query", "page"])
+      const searchOptions = ["freshness", "after", "before", "include_domains", "exclude_domains", "topic"]
+      assert.sameMembers(Object.keys(offered.inputSchema.properties ?? {}), ["query", "page", ...searchOptions])
       // As a model does that ignores the schema.
       const options = { toolCallId: "1", messages: [], context: undefined }
       const single = tools.web_search.execute ?? assert.fail("the tool does nothing")
@@ -85,6 +86,33 @@ describe("quarryTools, with the AI SDK", () => {
         quarryTools(test.client(), { geo: "de" }).bulk_search.execute ?? assert.fail("the tool does nothing")
       await batch({ queries: ["a"], geo: "us", num: 20 }, options)
       assert.deepStrictEqual(searches, [fixed, fixed, { geo: "de", num: 20, safe: "off" }])
+    })
+  })
+
+  it("R62: a model chooses the options of a search, beside those that are fixed", async () => {
+    const searches: Array<Partial<TestSearch>> = []
+    const search = ({ options }: TestSearch) => {
+      searches.push({ options })
+      return rows
+    }
+    await using({ plan: "growth", search }, async (test) => {
+      const input = { freshness: "week", include_domains: ["example.com", "example.org"], topic: "news" } as const
+      await ask(modelCalling("web_search", { query: "a", ...input }), quarryTools(test.client()))
+      await ask(modelCalling("bulk_search", { queries: ["b"], ...input }), quarryTools(test.client()))
+      const model = modelCalling("web_search", { query: "c", include_domains: ["example.com"] })
+      await ask(model, quarryTools(test.client(), { after: "2026-01-31", exclude_domains: ["docs.example.com"] }))
+      const [offered] = model.doGenerateCalls[0]?.tools ?? []
+      if (offered?.type !== "function") return assert.fail("the model was offered no function")
+      const offeredNames = Object.keys(offered.inputSchema.properties ?? {})
+      assert.sameMembers(offeredNames, ["query", "page", "geo", "num", "include_domains", "topic"])
+      const chosen = { freshness: "week", includeDomains: ["example.com", "example.org"], topic: "news" } as const
+      assert.deepStrictEqual(searches, [
+        { options: chosen },
+        { options: chosen },
+        {
+          options: { after: "2026-01-31", includeDomains: ["example.com"], excludeDomains: ["docs.example.com"] }
+        }
+      ])
     })
   })
 

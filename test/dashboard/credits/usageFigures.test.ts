@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { csvOf } from "../../../src/dashboard/credits/csv.ts"
 import {
+  byKind,
   drawnGroups,
   groupsOf,
   parametersOf,
@@ -48,6 +49,24 @@ describe("the usage page's address", () => {
   it("asks for no hours of a stretch that the API refuses by the hour", () => {
     assert.strictEqual(view("range=12m&granularity=hour").granularity, "month")
     assert.strictEqual(view("range=30d&granularity=hour").granularity, "hour")
+  })
+})
+
+describe("usage by kind", () => {
+  it("is usage by target, with searches of all targets together", () => {
+    assert.strictEqual(parametersOf(view("group_by=kind"), now).group_by, "target")
+    const [january, february] = ["2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z"]
+    const series = [
+      row(january, null, 0),
+      row(february, "alpha_search", 3),
+      row(february, "beta_search", 1),
+      row(february, "page", 2)
+    ]
+    assert.deepStrictEqual(byKind(series), [
+      row(january, null, 0),
+      row(february, "search", 4),
+      row(february, "page", 2)
+    ])
   })
 })
 

@@ -3,11 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { queryText } from "../../../src/dashboard/api/client.ts"
 import {
+  bulkBody,
   type Draft,
   defaultLocale,
+  draftOf,
   draftQuery,
   fitsAddress,
   geos,
+  optionNames,
   readDraft,
   searchQuery,
   targetRules,
@@ -15,6 +18,7 @@ import {
   withTarget
 } from "../../../src/dashboard/search/draft.ts"
 import { languages, snippetsOf } from "../../../src/dashboard/search/snippets.ts"
+import * as SearchOptions from "../../../src/domain/options/SearchOptions.ts"
 import * as Geo from "../../../src/domain/search/Geo.ts"
 import * as Target from "../../../src/domain/search/Target.ts"
 
@@ -32,7 +36,13 @@ const aDraft = fc.record({
   locale: fc.constantFrom("", "de-de"),
   page: fc.constantFrom("1", "2", "x"),
   num: fc.constantFrom("10", "20", "x"),
-  safe: fc.constantFrom("off", "strict")
+  safe: fc.constantFrom("off", "strict"),
+  freshness: fc.constantFrom("", "week"),
+  after: fc.constantFrom("", "2026-01-31"),
+  before: fc.constantFrom("", "2026-02-28"),
+  include_domains: fc.constantFrom("", "example.org, docs.example.org/guide"),
+  exclude_domains: fc.constantFrom("", "example.com"),
+  topic: fc.constantFrom("web", "news")
 }) satisfies fc.Arbitrary<Draft>
 
 describe("what the playground knows", () => {
@@ -43,6 +53,7 @@ describe("what the playground knows", () => {
       assert.deepStrictEqual(targetRules[target], rules)
     }
     assert.deepStrictEqual(geos, Geo.geos)
+    assert.deepStrictEqual(optionNames, SearchOptions.optionNames)
     for (const geo of geos) assert.strictEqual(defaultLocale(geo), Geo.defaultLocale(geo))
     assert.strictEqual(defaultLocale("no country"), "")
   })
@@ -71,6 +82,52 @@ describe("the address of the playground", () => {
     const long = { ...readDraft(new URLSearchParams()), queries: "many words\n".repeat(2_000) }
     assert.isFalse(fitsAddress(long))
     assert.strictEqual(readDraft(new URLSearchParams(queryText(draftQuery(long)))).queries, "")
+  })
+})
+
+describe("R62: the options of a draft", () => {
+  const asked = {
+    freshness: "week",
+    include_domains: "example.org,  docs.example.org/guide ,",
+    exclude_domains: "",
+    topic: "news"
+  }
+  const draft = readDraft(new URLSearchParams({ query: "a", queries: "a\nb", ...asked }))
+
+  it("are text in a query string, and lists in a body", () => {
+    const shared = { freshness: "week", topic: "news" } as const
+    const domains = ["example.org", "docs.example.org/guide"]
+    assert.deepStrictEqual(searchQuery(draft), { query: "a", ...shared, include_domains: domains.join(",") })
+    assert.deepStrictEqual(bulkBody({ ...draft, mode: "bulk" }), {
+      queries: ["a", "b"],
+      ...shared,
+      include_domains: domains
+    })
+    assert.deepStrictEqual(searchQuery({ ...draft, include_domains: " , ", topic: "web", freshness: "" }), {
+      query: "a"
+    })
+  })
+
+  it("come back from a log entry", () => {
+    const options = {
+      freshness: "week",
+      include_domains: ["example.org", "docs.example.org/guide"],
+      topic: "news"
+    } as const
+    const entry = { kind: "search", query: "a", target: "alpha_search", geo: "us", locale: "en-us" } as const
+    const logged = draftOf({ ...entry, page: 1, num: 10, safe: "off", options })
+    assert.deepStrictEqual(searchQuery(logged), searchQuery(draft))
+  })
+
+  it("are in the code of every language, for one search and for a batch", () => {
+    for (const mode of ["single", "bulk"] as const)
+      for (const language of languages) {
+        const text = snippetsOf({ ...draft, mode }, language, origin)
+          .map(({ text }) => text)
+          .join("\n")
+        for (const value of ["freshness", "week", "include_domains", "docs.example.org/guide", "topic", "news"])
+          assert.include(text, value, `${language} ${mode}`)
+      }
   })
 })
 

@@ -21,7 +21,9 @@ describe("the address of the log", () => {
       ["cursor=a", "all", false],
       ["range=7d", "7d", true],
       ["from=2026-01-01T00:00:00Z", "own", true],
-      ["status=ok", "all", true]
+      ["status=ok", "all", true],
+      ["option=freshness", "all", true],
+      ["domain=example.org", "all", true]
     ] as const) {
       assert.deepStrictEqual(
         [rangeIn(new URLSearchParams(text)), isFiltered(new URLSearchParams(text))],

@@ -29,8 +29,8 @@ const storeSettings = Effect.fnUntraced(function* (store: Store) {
   }
 })
 
-/** The service and a browser, until the scope ends. */
-export const start = Effect.fnUntraced(function* (store: Store, settings: Readonly<Record<string, string>> = {}) {
+/** The service, until the scope ends. */
+export const serve = Effect.fnUntraced(function* (store: Store, settings: Readonly<Record<string, string>> = {}) {
   const port = yield* freePort
   // Chromium takes `localhost` for a secure origin, which the clipboard needs.
   const origin = `http://localhost:${port}`
@@ -43,7 +43,12 @@ export const start = Effect.fnUntraced(function* (store: Store, settings: Readon
   }
   const process = yield* spawned("src/main.ts", [], env)
   yield* process.said("Quarry listens at ")
-  return { origin, env, process, browser: yield* browser } satisfies Dashboard
+  return { origin, env, process }
+})
+
+/** The service and a browser, until the scope ends. */
+export const start = Effect.fnUntraced(function* (store: Store, settings: Readonly<Record<string, string>> = {}) {
+  return { ...(yield* serve(store, settings)), browser: yield* browser } satisfies Dashboard
 })
 
 export interface Dashboard {
@@ -137,16 +142,19 @@ const caller =
 interface VisitOptions {
   readonly width?: number
   readonly scheme?: "light" | "dark"
+  /** The zoom of the browser: 2 halves the width that pages see, as a zoom of 200 % does. */
+  readonly zoom?: number
 }
 
 /** Somebody without a session. The test fails at its end when a page complained. */
-export const visitor = Effect.fnUntraced(function* ({ scheme = "light", width = 1280 }: VisitOptions = {}) {
+export const visitor = Effect.fnUntraced(function* ({ scheme = "light", width = 1280, zoom = 1 }: VisitOptions = {}) {
   const { browser, origin } = yield* (yield* Running).live
   const number = ++visitors
   const context = yield* Effect.acquireRelease(
     Effect.promise(() =>
       browser.newContext({
-        viewport: { width, height: 900 },
+        viewport: { width: width / zoom, height: 900 / zoom },
+        deviceScaleFactor: zoom,
         colorScheme: scheme,
         reducedMotion: "reduce",
         // An address of its own, because attempts to sign in are counted by it.

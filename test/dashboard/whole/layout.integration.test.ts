@@ -138,6 +138,25 @@ Dashboard.describeDashboard(
       })
     )
 
+    it.effect("clips and overlaps no box at a zoom of 200 %, on a screen and on a phone", () =>
+      Effect.gen(function* () {
+        for (const width of [1280, 780]) {
+          const person = yield* Dashboard.signedIn({ width, zoom: 2 })
+          yield* Effect.promise(async () => {
+            await person.makeKey(longName)
+            await person.call("GET", `/v1/query?query=${"unbroken".repeat(12)}`)
+            const found: Array<string> = []
+            for (const [path, heading] of pages) {
+              await person.open(`/dashboard${path}`, heading)
+              await person.page.waitForLoadState("networkidle")
+              found.push(...(await faultsOf(person.page)).map((fault) => `${width} px ${path || "/"} ${fault}`))
+            }
+            assert.deepStrictEqual(found, [])
+          })
+        }
+      })
+    )
+
     it.effect("clips and overlaps no box of an account that has nothing", () =>
       Effect.gen(function* () {
         const person = yield* Dashboard.signedIn()

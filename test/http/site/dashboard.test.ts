@@ -147,6 +147,8 @@ describe("GET /v1/query/history", () => {
           cached: false,
           result_count: 3,
           duration_ms: 0,
+          provider: "test",
+          attempts: [],
           request_id: first.headers.get("x-request-id"),
           row: null
         }

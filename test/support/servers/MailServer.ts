@@ -44,3 +44,15 @@ export const lastLink = (said: ReadonlyArray<string>): string | undefined =>
     .replaceAll("=3D", "=")
     .match(/http\S+/g)
     ?.findLast((link) => link.includes("/oauth/confirm"))
+
+/** Waits for the sign-in link of the next email, and forgets what was received before. */
+export const nextLink = async (said: Array<string>): Promise<string> => {
+  for (;;) {
+    const link = said.at(-1) === "." ? lastLink(said) : undefined
+    if (link !== undefined) {
+      said.length = 0
+      return link
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

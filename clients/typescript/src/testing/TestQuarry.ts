@@ -1,4 +1,4 @@
-import type { OrganicResult, PageResult, PageUnreadable, Plan, SearchResult } from "../api.ts"
+import type { OrganicResult, PageResult, PageUnreadable, Plan, SearchParameters, SearchResult } from "../api.ts"
 import type { Clock } from "../Call.ts"
 import type { Quarry, QuarryOptions } from "../client.ts"
 
@@ -6,6 +6,15 @@ import type { Quarry, QuarryOptions } from "../client.ts"
 export interface TestSearch extends Pick<SearchResult, "target" | "query" | "geo" | "locale" | "page"> {
   readonly num: number
   readonly safe: "off" | "moderate" | "strict"
+  /** The search options; absent without any. Domains are sorted. */
+  readonly options?: TestOptions | undefined
+}
+
+export interface TestOptions extends Pick<SearchParameters, "freshness" | "after" | "before"> {
+  readonly includeDomains?: ReadonlyArray<string> | undefined
+  readonly excludeDomains?: ReadonlyArray<string> | undefined
+  /** Absent for `web`. */
+  readonly topic?: "news" | undefined
 }
 
 /** A result of a search. The service ranks them and leaves out those with the same address. */

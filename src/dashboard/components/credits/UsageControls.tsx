@@ -21,6 +21,7 @@ const granularities = [
 
 const groupings = [
   { value: "outcome", text: "Outcome" },
+  { value: "kind", text: "Kind" },
   { value: "target", text: "Target" },
   { value: "key", text: "Key" }
 ]

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call, explain } from "../../api/client.ts"
-import type { Answer } from "../../api/routes.ts"
+import type { Answer, Input } from "../../api/routes.ts"
 import { place } from "../../app/router.ts"
 import { fieldsOf, useForm } from "../../app/useForm.ts"
 import { changeOf, readText, textOf } from "../../bounds.ts"
@@ -19,7 +19,7 @@ type IssuedKey = Answer<"POST /v1/api-keys">
 
 export interface KeyDialogProps {
   /** Called after a change, with a message for the user. */
-  readonly onChange: (text: string) => void
+  readonly onChange: (text: string, undo?: () => void) => void
   readonly onClose: () => void
 }
 
@@ -144,11 +144,17 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
   const initial = textOf(subject)
   const bind = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
-    const body = changeOf(initial, readText(event.currentTarget))
+    const given = readText(event.currentTarget)
+    const change = (body: Input<"PATCH /v1/api-keys/{id}">["body"]) =>
+      call("PATCH /v1/api-keys/{id}", { params: { id }, body })
+    const undo = async (): Promise<void> => {
+      const result = await change(changeOf(given, initial))
+      onChange(result.ok ? `Restored the limits of ${name}.` : `The limits were not restored. ${result.error.message}`)
+    }
     run(
-      () => call("PATCH /v1/api-keys/{id}", { params: { id }, body }),
+      () => change(changeOf(initial, given)),
       () => {
-        onChange(`Saved the limits of ${name}.`)
+        onChange(`Saved the limits of ${name}.`, undo)
         onClose()
       }
     )

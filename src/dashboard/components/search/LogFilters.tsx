@@ -5,8 +5,8 @@ import { place, setQuery } from "../../app/router.ts"
 import { fieldsOf } from "../../app/useForm.ts"
 import { isOpen } from "../../bounds.ts"
 import { formatMoment, formatRelative } from "../../format.ts"
-import { allTargets } from "../../search/draft.ts"
-import { filterNames, isFiltered, rangeIn, ranges } from "../../search/logView.ts"
+import { allTargets, optionNames } from "../../search/draft.ts"
+import { filterNames, isFiltered, optionTexts, rangeIn, ranges } from "../../search/logView.ts"
 import { outcomes } from "../ui/Badge.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
@@ -133,11 +133,11 @@ const Ranges = () => (
   </div>
 )
 
-const rareNames = ["kind", "min_ms", "source", "request", "batch"]
+const rareNames = ["kind", "min_ms", "source", "option", "domain", "request", "batch"]
 
 const RareFilters = ({ text, value }: ReturnType<typeof useFields>) => (
   <details class="more" open={rareNames.some((name) => value(name) !== "")}>
-    <summary>Kind, latency, source, and ids</summary>
+    <summary>Kind, latency, source, options, and ids</summary>
     <div class="options">
       <SelectField
         label="Kind"
@@ -154,6 +154,17 @@ const RareFilters = ({ text, value }: ReturnType<typeof useFields>) => (
       />
       <Field {...text("min_ms")} label="At least (ms)" type="number" input={{ min: 1, inputMode: "numeric" }} />
       <Field {...text("source")} label="Source" input={{ placeholder: "api" }} />
+      <SelectField
+        label="Search option"
+        name="option"
+        value={value("option")}
+        options={options(
+          "Any or none",
+          optionNames.map((name) => [name, optionTexts[name]]),
+          value("option")
+        )}
+      />
+      <Field {...text("domain")} label="Searched domain" input={{ spellcheck: false, placeholder: "example.org" }} />
       <Field {...text("request")} label="Request id" input={{ autocomplete: "off", spellcheck: false }} />
       <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
     </div>
@@ -170,6 +181,8 @@ const chipNames: Readonly<Record<string, string>> = {
   request: "Request",
   batch: "Batch",
   source: "Source",
+  option: "Option",
+  domain: "Domain",
   from: "From",
   to: "Before"
 }
@@ -180,6 +193,7 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
   if (!isFiltered(query)) return null
   const wordsOf = (name: string, value: string): string => {
     if (name === "key") return keys.find(({ id }) => id === value)?.name ?? value
+    if (name === "option") return Object.entries(optionTexts).find(([code]) => code === value)?.[1] ?? value
     if (name === "status") return Object.entries(outcomes).find(([code]) => code === value)?.[1].text ?? value
     return name === "from" || name === "to" ? formatMoment(value) : value
   }

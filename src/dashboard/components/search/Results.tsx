@@ -22,7 +22,7 @@ export const Results = ({ results }: { readonly results: ReadonlyArray<Result> }
   }
   return (
     <ol class="results">
-      {results.map(({ domain, position, snippet, title, url }) => (
+      {results.map(({ domain, position, published, snippet, title, url }) => (
         <li key={position}>
           <span class="position" aria-hidden="true">
             {position}
@@ -30,6 +30,7 @@ export const Results = ({ results }: { readonly results: ReadonlyArray<Result> }
           <div>
             <p class="domain">
               <strong>{domain}</strong> <bdi>{readable(url)}</bdi>
+              {published && <time dateTime={published}> · {published.slice(0, 10)}</time>}
             </p>
             <h3 dir="auto">
               <a href={url} target="_blank" rel="noopener noreferrer">

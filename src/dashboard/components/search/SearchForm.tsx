@@ -19,6 +19,7 @@ import { Button } from "../ui/Button.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, FieldFrame, SelectField } from "../ui/Field.tsx"
 import { Table } from "../ui/Table.tsx"
+import { SearchOptions } from "./SearchOptions.tsx"
 
 export interface SearchFormProps {
   readonly draft: Draft
@@ -206,6 +207,10 @@ const examples: ReadonlyArray<{ readonly text: string; readonly change: Partial<
   { text: "http caching", change: { mode: "single", query: "http caching" } },
   { text: "css grid, in Germany", change: { mode: "single", query: "css grid", geo: "de" } },
   {
+    text: "fetch, only from MDN",
+    change: { mode: "single", query: "fetch", include_domains: "developer.mozilla.org" }
+  },
+  {
     text: "Read a page",
     change: { mode: "page", urls: "https://developer.mozilla.org/en-US/docs/Web/HTTP/Guides/Caching" }
   },
@@ -286,7 +291,10 @@ export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProp
       {draft.mode === "page" ? (
         <PageOptions draft={draft} issues={issues} onChange={onChange} />
       ) : (
-        <Options draft={draft} issues={issues} onChange={onChange} />
+        <>
+          <Options draft={draft} issues={issues} onChange={onChange} />
+          <SearchOptions draft={draft} issues={issues} onChange={onChange} />
+        </>
       )}
       <div class="submit">
         <div class="actions">

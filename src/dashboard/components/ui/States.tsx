@@ -1,7 +1,9 @@
+import { signal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
-import { useEffect, useState } from "preact/hooks"
+import { useEffect, useId, useState } from "preact/hooks"
 import type { ApiError } from "../../api/client.ts"
 import { lastOf, type Resource } from "../../app/resource.ts"
+import { readAgain } from "../../app/session.ts"
 import { plural } from "../../format.ts"
 import { Button } from "./Button.tsx"
 
@@ -83,10 +85,29 @@ export interface LoadedProps<A> {
   readonly children: (value: A) => ComponentChildren
 }
 
+/** The places on the page whose data did not come, because the API does not answer. */
+const unreached = signal<ReadonlyArray<string>>([])
+
+/** True for the first such place. It alone shows the error, because the others would repeat it. */
+const useFirstUnreached = (isUnreached: boolean): boolean => {
+  const id = useId()
+  useEffect(() => {
+    if (!isUnreached) return undefined
+    unreached.value = [...unreached.peek(), id]
+    return () => {
+      unreached.value = unreached.peek().filter((other) => other !== id)
+    }
+  }, [isUnreached])
+  return unreached.value[0] === id
+}
+
 /** Renders a resource in each of its states. During a reload the previous value stays visible. */
 export const Loaded = <A,>({ children, height, resource }: LoadedProps<A>) => {
   const state = resource.state.value
-  if (state._tag === "failed") return <ErrorState error={state.error} retry={resource.reload} />
+  const isUnreached = state._tag === "failed" && state.error.code === "offline"
+  const isFirst = useFirstUnreached(isUnreached)
+  if (isUnreached && !isFirst) return <p class="soft">Not loaded.</p>
+  if (state._tag === "failed") return <ErrorState error={state.error} retry={isFirst ? readAgain : resource.reload} />
   const value = lastOf(state)
   if (value === undefined) return <Skeleton height={height} />
   return <div aria-busy={state._tag === "loading"}>{children(value)}</div>

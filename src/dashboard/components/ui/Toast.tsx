@@ -3,22 +3,27 @@ import { signal } from "@preact/signals"
 interface Message {
   readonly id: number
   readonly text: string
+  readonly undo: (() => void) | undefined
 }
 
 const visibleMs = 6_000
+/** Enough to read the message, to decide, and to reach the button by the keyboard. */
+const undoableMs = 20_000
 const maxMessages = 3
 
 const messages = signal<ReadonlyArray<Message>>([])
 
 let lastId = 0
 
-/** Shows a short message, which screen readers announce and which disappears after 6 seconds. */
-export const announce = (text: string): void => {
+const remove = (id: number): void => {
+  messages.value = messages.value.filter((message) => message.id !== id)
+}
+
+/** Shows a short message, which screen readers announce. It disappears after 6 seconds, or 20 if it can be undone. */
+export const announce = (text: string, undo?: () => void): void => {
   const id = ++lastId
-  messages.value = [...messages.value, { id, text }].slice(-maxMessages)
-  setTimeout(() => {
-    messages.value = messages.value.filter((message) => message.id !== id)
-  }, visibleMs)
+  messages.value = [...messages.value, { id, text, undo }].slice(-maxMessages)
+  setTimeout(() => remove(id), undo === undefined ? visibleMs : undoableMs)
 }
 
 /** Dialogs that are open. The topmost shows the messages: behind its backdrop nobody would see or hear them. */
@@ -38,6 +43,22 @@ export const showInDialog = (id: string): (() => void) => {
  */
 export const Toasts = ({ within }: { readonly within?: string }) => (
   <div class="toasts" role="status" aria-live="polite">
-    {within === dialogs.value.at(-1) && messages.value.map(({ id, text }) => <p key={id}>{text}</p>)}
+    {within === dialogs.value.at(-1) &&
+      messages.value.map(({ id, text, undo }) => (
+        <p key={id}>
+          {text}
+          {undo && (
+            <button
+              type="button"
+              onClick={() => {
+                remove(id)
+                undo()
+              }}
+            >
+              Undo
+            </button>
+          )}
+        </p>
+      ))}
   </div>
 )

@@ -8,6 +8,8 @@ import { Notice } from "../ui/Notice.tsx"
 import { announce } from "../ui/Toast.tsx"
 import { EventChoice } from "./EventChoice.tsx"
 
+type SettingsBody = Pick<Answer<"GET /v1/webhooks/settings">, "email_events" | "low_balance" | "low_percents">
+
 const numbersIn = (text: string): ReadonlyArray<number> =>
   text
     .split(/[\s,;%]+/)
@@ -19,24 +21,41 @@ export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">)
   const [emailEvents, setEmailEvents] = useState(settings.email_events)
   const [percents, setPercents] = useState(settings.low_percents.join(", "))
   const [balance, setBalance] = useState(settings.low_balance === null ? "" : String(settings.low_balance))
+  const [saved, setSaved] = useState<SettingsBody>(settings)
   const issues = error?.issues ?? {}
-  const save = (): void =>
+  const show = ({ email_events, low_balance, low_percents }: SettingsBody): void => {
+    setEmailEvents(email_events)
+    setPercents(low_percents.join(", "))
+    setBalance(low_balance === null ? "" : String(low_balance))
+  }
+  const save = (body: SettingsBody, onSaved: () => void): void =>
     run(
+      () => call("PATCH /v1/webhooks/settings", { body }),
       () => {
-        const body = {
-          low_percents: numbersIn(percents),
-          low_balance: balance.trim() === "" ? null : Number(balance),
-          email_events: emailEvents
-        }
-        return call("PATCH /v1/webhooks/settings", { body })
-      },
-      () => announce("Saved.")
+        setSaved(body)
+        onSaved()
+      }
     )
+  const onSubmit = (): void => {
+    const body = {
+      low_percents: numbersIn(percents),
+      low_balance: balance.trim() === "" ? null : Number(balance),
+      email_events: emailEvents
+    }
+    const { email_events, low_balance, low_percents } = saved
+    const before = { email_events, low_balance, low_percents }
+    const undo = (): void =>
+      save(before, () => {
+        show(before)
+        announce("Undid the change.")
+      })
+    save(body, () => announce("Saved.", undo))
+  }
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        save()
+        onSubmit()
       }}
     >
       {error && Object.keys(issues).length === 0 && <Notice text={error.message} />}

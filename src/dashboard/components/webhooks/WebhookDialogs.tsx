@@ -14,7 +14,7 @@ export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
 
 export interface WebhookDialogProps {
   /** Called after a change, with a message for the user. */
-  readonly onChange: (text: string) => void
+  readonly onChange: (text: string, undo?: () => void) => void
   readonly onClose: () => void
 }
 
@@ -101,18 +101,23 @@ export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) =
 
 export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDialogProps) => {
   const form = useForm()
-  const change = (url: string, events: ReadonlyArray<EventType>): void =>
+  const params = { id: subject.id }
+  const change = (url: string, events: ReadonlyArray<EventType>): void => {
+    // The API resolves a URL it receives, which fails while the host is unreachable. An unchanged URL is not sent.
+    const bodyOf = (webhook: Pick<Webhook, "url" | "events">) =>
+      url === subject.url ? { events: webhook.events } : { url: webhook.url, events: webhook.events }
+    const undo = async (): Promise<void> => {
+      const result = await call("PATCH /v1/webhooks/{id}", { params, body: bodyOf(subject) })
+      onChange(result.ok ? "Undid the change." : `The change could not be undone. ${result.error.message}`)
+    }
     form.run(
+      () => call("PATCH /v1/webhooks/{id}", { params, body: bodyOf({ url, events }) }),
       () => {
-        // The API resolves a URL it receives, which fails while the host is unreachable. An unchanged URL is not sent.
-        const body = url === subject.url ? { events } : { url, events }
-        return call("PATCH /v1/webhooks/{id}", { params: { id: subject.id }, body })
-      },
-      () => {
-        onChange("Changed the webhook.")
+        onChange("Changed the webhook.", undo)
         onClose()
       }
     )
+  }
   return (
     <Dialog title="Change the webhook" onClose={onClose}>
       <WebhookForm before={subject} action="Save" form={form} onSubmit={change} onClose={onClose} />
