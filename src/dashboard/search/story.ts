@@ -23,7 +23,7 @@ const reasons: Readonly<Record<Attempt["reason"], string>> = {
   unavailable: "is not available at the moment"
 }
 
-/** What an attempt at a provider came to, such as "brave did not answer in time, 3.0 s". */
+/** Describes an attempt at a provider, such as "brave did not answer in time, 3.0 s". */
 export const attemptText = ({ ms, only, provider, reason }: Attempt): string =>
   [
     `${provider ?? "A provider"} ${reasons[reason]}`,

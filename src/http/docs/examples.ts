@@ -65,6 +65,8 @@ const logged = {
   cached: false,
   result_count: 1,
   duration_ms: 412,
+  provider: "meta/google",
+  attempts: [{ provider: "brave", reason: "timeout", ms: 3000 }],
   request_id: "0f8fad5b-d9cb-469f-a165-70867728950e",
   row: null,
   host: null,

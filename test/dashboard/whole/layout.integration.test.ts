@@ -14,6 +14,7 @@ const widths = [360, 390, 768, 1280, 1920, 3840]
 const pages: ReadonlyArray<readonly [path: string, heading: string]> = [
   ["", "Overview"],
   ["/playground?query=http+caching", "Playground"],
+  ["/playground?mode=bulk&topic=news", "Playground"],
   ["/playground?mode=page", "Playground"],
   ["/log", "Log"],
   ["/log?range=own&from=2020-01-01T00:00:00Z&kind=search", "Log"],

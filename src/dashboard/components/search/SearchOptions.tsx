@@ -39,7 +39,7 @@ export const SearchOptions = ({ draft, issues, onChange }: Omit<SearchFormProps,
   return (
     <details class="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Time, domains, and topic</summary>
-      <div class="options">
+      <div class="options times">
         <SelectField {...select("freshness", periods, { after: "", before: "" })} label="Published" />
         <Field {...field("after", { freshness: "" })} label="From day (UTC)" type="date" />
         <Field {...field("before", { freshness: "" })} label="To day (UTC)" type="date" />

@@ -16,7 +16,8 @@ const numbersIn = (text: string): ReadonlyArray<number> =>
     .filter((part) => part !== "")
     .map(Number)
 
-export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">) => {
+/** The fields of the form, and their last saved values, to which a change can be undone. */
+const useSettings = (settings: SettingsBody) => {
   const { busy, error, run } = useForm()
   const [emailEvents, setEmailEvents] = useState(settings.email_events)
   const [percents, setPercents] = useState(settings.low_percents.join(", "))
@@ -51,8 +52,15 @@ export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">)
       })
     save(body, () => announce("Saved.", undo))
   }
+  return { balance, busy, emailEvents, error, issues, onSubmit, percents, setBalance, setEmailEvents, setPercents }
+}
+
+export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">) => {
+  const { balance, busy, emailEvents, error, issues, onSubmit, percents, setBalance, setEmailEvents, setPercents } =
+    useSettings(settings)
   return (
     <form
+      class="settings"
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
