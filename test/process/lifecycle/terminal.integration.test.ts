@@ -35,7 +35,7 @@ const linesOf = async (env: Record<string, string>): Promise<ReadonlyArray<strin
   return text.trimEnd().split(/\r?\n/)
 }
 
-const isGreeting = (line: string): boolean => !/^\S*\[\d\d:\d\d/.test(line)
+const isGreeting = (line: string): boolean => !/^(\S*m)?\d\d:\d\d:\d\d/.test(line)
 
 describe.skipIf(!hasTerminal)("npm start on a terminal", () => {
   it("says at once that it starts, and greets in a frame, in at most 12 lines", async () => {
