@@ -1,8 +1,8 @@
 import { Effect, Tracer } from "effect"
+import { decodeSpans } from "../../otel/viewer/Otlp.ts"
 import { SpanEncoder } from "../../src/layers/telemetry/spans/SpanEncoder.ts"
 import * as SpanTracer from "../../src/layers/telemetry/spans/SpanTracer.ts"
 import { withSpan } from "../../src/services/telemetry/Tracing.ts"
-import { decodeSpans } from "./Otlp.ts"
 
 /** Runs an effect in a request's span, below a caller's if given. Returns what a collector receives and decodes. */
 export const traced = <A, E, R>(effect: Effect.Effect<A, E, R>, parent?: Tracer.AnySpan) =>

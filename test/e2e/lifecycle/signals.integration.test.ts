@@ -56,7 +56,16 @@ const server = (...command: ReadonlyArray<string>): Program => ({
   path: "/openapi.json"
 })
 
-const programs: ReadonlyArray<Program> = [server("npm", "start"), server("bin/quarry-server")]
+const programs: ReadonlyArray<Program> = [
+  server("npm", "start"),
+  server("bin/quarry-server"),
+  {
+    command: ["npm", "run", "traces"],
+    says: "Traces at",
+    env: (port) => Effect.succeed({ TRACES_PORT: `${port}` }),
+    path: "/"
+  }
+]
 
 /** Runs a command until it prints `says`. It has a process group of its own, which ends with the scope. */
 const running = (command: ReadonlyArray<string>, env: Record<string, string>, says: string) =>

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { Effect } from "effect"
-import { decodeLogs, decodeSpans, type OtlpLog, type OtlpSpan } from "../Otlp.ts"
+import { decodeLogs, decodeSpans, type OtlpLog, type OtlpSpan } from "../../../otel/viewer/Otlp.ts"
 
 /** Everything that an OpenTelemetry collector received. */
 export interface Collector {

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { decodeSpans } from "../../../../otel/viewer/Otlp.ts"
 import * as SpanQueue from "../../../../src/layers/telemetry/spans/SpanQueue.ts"
 import type { EndedSpan } from "../../../../src/layers/telemetry/spans/SpanTracer.ts"
-import { decodeSpans } from "../../../support/Otlp.ts"
 
 const aSpan = (name: string): EndedSpan => ({
   traceId: "0af7651916cd43dd8448eb211c80319c",

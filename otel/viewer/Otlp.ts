@@ -1,4 +1,4 @@
-/** The part of OpenTelemetry's wire format (opentelemetry-proto 1.x) that tests read. */
+/** The part of OpenTelemetry's wire format (opentelemetry-proto 1.x) that the viewer and tests read, decoded by hand. */
 
 export interface OtlpEvent {
   readonly name: string
