@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { targets } from "../src/domain/search/Target.ts"
+import { freePort } from "../test/support/servers/freePort.ts"
 
 /*
  * Lists the files of `src` that one search passes, from the socket to the provider and back: those with a function that
@@ -27,7 +28,7 @@ interface Coverage {
   }>
 }
 
-/** The server's inspector, as a function that calls one of its methods. */
+/** Connects to the server's inspector. The server cannot exit before the connection is closed. */
 const inspect = async (address: string) => {
   const socket = new WebSocket(address)
   await once(socket, "open")
@@ -38,12 +39,15 @@ const inspect = async (address: string) => {
     waiting.delete(id)
   })
   let last = 0
-  return (method: string, params: object = {}): Promise<unknown> =>
-    new Promise((resolve) => {
-      last += 1
-      waiting.set(last, resolve)
-      socket.send(JSON.stringify({ id: last, method, params }))
-    })
+  return {
+    call: (method: string, params: object = {}): Promise<unknown> =>
+      new Promise((resolve) => {
+        last += 1
+        waiting.set(last, resolve)
+        socket.send(JSON.stringify({ id: last, method, params }))
+      }),
+    [Symbol.dispose]: () => socket.close()
+  }
 }
 
 /** Resolves with the first match in what the server prints. */
@@ -85,14 +89,7 @@ const provider = createServer((_, response) => {
 })
 const providerUrl = `http://127.0.0.1:${await listen(provider)}`
 
-/** A port that was free a moment ago. */
-const port = await (async () => {
-  const server = createServer()
-  const port = await listen(server)
-  server.close()
-  await once(server, "close")
-  return port
-})()
+const port = `${await freePort()}`
 const url = `http://127.0.0.1:${port}`
 
 const directory = mkdtempSync(join(tmpdir(), "quarry-search-path-"))
@@ -128,7 +125,8 @@ try {
     await answer.arrayBuffer()
   }
   await search("warm")
-  const call = await inspect(inspector)
+  using connection = await inspect(inspector)
+  const { call } = connection
   await call("Profiler.enable")
   await call("Profiler.startPreciseCoverage", { callCount: true, detailed: false })
   const sets: Array<ReadonlySet<string>> = []
