@@ -50,7 +50,7 @@ export const gates = Layer.effect(
 
 export type Endpoint = Pick<HttpApiEndpoint.Top, "method" | "path">
 
-/** Serves an endpoint whose handler reads the request itself, with less CPU than `HttpApiBuilder` (docs/machinery.md). */
+/** Serves an endpoint whose handler reads the request itself, with less CPU than `HttpApiBuilder` (docs/internals/machinery.md). */
 export const rawRoute = <E, R>({ method, path }: Endpoint, httpEffect: Effect.Effect<Response, E, R>) =>
   // The cast: every endpoint path starts with a slash, which `Top` does not express.
   HttpRouter.route(method, path as HttpRouter.PathInput, httpEffect)

@@ -16,23 +16,17 @@ export type Outcome = typeof Outcome.Type
 export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off", "merged"])
 export type LoggedReason = typeof LoggedReason.Type
 
-/** The reasons as customers see them: the state of the operator's accounts and credentials is `unavailable`. */
-export const PublicReason = Schema.Literals([
-  "blocked",
-  "rate_limited",
-  "unreachable",
-  "malformed",
-  "timeout",
-  "unserved",
-  "busy",
-  "cool_down",
-  "cut_off",
-  "merged",
-  "unavailable"
-])
+/** Reasons that reveal the state of the operator's accounts and credentials. */
+type PrivateReason = "quota" | "unauthorized"
+
+const isPublic = (reason: LoggedReason): reason is Exclude<LoggedReason, PrivateReason> =>
+  reason !== "quota" && reason !== "unauthorized"
+
+/** The reasons as customers see them. Private reasons are `unavailable`. */
+export const PublicReason = Schema.Literals([...LoggedReason.literals.filter(isPublic), "unavailable"])
 
 export const toPublicReason = (reason: LoggedReason): typeof PublicReason.Type =>
-  reason === "quota" || reason === "unauthorized" ? "unavailable" : reason
+  isPublic(reason) ? reason : "unavailable"
 
 /**
  * `ms` is the duration of the attempt, 0 if the provider was not called. `only` counts results that no other provider
