@@ -1,6 +1,6 @@
 import { dateTerms } from "./dates.ts"
-import { guessLanguage, stemOf } from "./languages.ts"
-import { fold, isUnspaced, type Word, wordsOf } from "./words.ts"
+import { formsOf, guessLanguage } from "./languages.ts"
+import { fold, type Word, wordsOf } from "./words.ts"
 
 export interface DocumentTexts {
   readonly url: string
@@ -49,13 +49,6 @@ const siteTerms = (url: string): ReadonlyArray<string> => {
   return labels.map((_, index) => `@${labels.slice(index).join(".")}`)
 }
 
-/** The index terms of a word: its stem, and the exact word after `=` if it differs. */
-export const formsOf = (word: string, language: string): ReadonlyArray<string> => {
-  const stem = stemOf(word, language)
-  const exact = fold(word)
-  return exact === stem ? [stem] : [stem, `=${exact}`]
-}
-
 export const partsAndCompounds = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
   words.flatMap(({ compounds, parts }) => (compounds.length === 0 ? parts : [...parts, ...compounds]))
 
@@ -86,7 +79,7 @@ export const documentTerms = (texts: DocumentTexts): DocumentTerms => {
   for (const { weight, words } of fields) {
     for (const part of partsAndCompounds(words)) {
       length += weight
-      for (const form of isUnspaced(part) ? [part] : formsOf(part, language)) {
+      for (const form of formsOf(part, language)) {
         frequencies.set(form, (frequencies.get(form) ?? 0) + weight)
       }
     }

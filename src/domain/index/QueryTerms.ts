@@ -1,6 +1,5 @@
 import { siteOf } from "../search/Domain.ts"
-import { formsOf } from "./DocumentTerms.ts"
-import { isStopWord } from "./languages.ts"
+import { formsOf, isStopWord } from "./languages.ts"
 import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
 export interface QuerySlot {

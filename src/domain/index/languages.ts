@@ -22,32 +22,48 @@ import { stopwords as portugueseStops } from "@orama/stopwords/portuguese"
 import { stopwords as russianStops } from "@orama/stopwords/russian"
 import { stopwords as spanishStops } from "@orama/stopwords/spanish"
 import { stopwords as swedishStops } from "@orama/stopwords/swedish"
-import { fold } from "./words.ts"
+import { fold, isUnspaced } from "./words.ts"
+
+type Forms = ReadonlyArray<string>
 
 interface Language {
-  readonly stem: (word: string) => string
+  readonly forms: (word: string) => Forms
   readonly stopWords: ReadonlySet<string>
 }
 
-/** Limits the cache of stems. Stemming is the most expensive part of indexing, and texts repeat their words. */
-const maxKnownStems = 20_000
+/** Shorter words have no endings, and words with digits are names. */
+const stemmed = /^\p{L}{3,}$/u
+
+const makeForms = (word: string, stemOf: (word: string) => string): Forms => {
+  if (isUnspaced(word)) return [word]
+  const exact = fold(word)
+  const stem = stemmed.test(word) ? fold(stemOf(word)) : exact
+  return exact === stem ? [stem] : [stem, `=${exact}`]
+}
+
+/** Limits the cache of a language to two generations. Stemming is expensive, and texts repeat their words. */
+const maxKnownWords = 20_000
 const maxKnownUnits = 16
 
-const cached = (stem: (word: string) => string) => {
-  const stems = new Map<string, string>()
-  return (word: string): string => {
-    const before = stems.get(word)
-    if (before !== undefined) return before
-    const made = fold(stem(word))
-    if (word.length > maxKnownUnits) return made
-    if (stems.size >= maxKnownStems) stems.clear()
-    stems.set(word, made)
-    return made
+const cached = (make: (word: string) => Forms) => {
+  let current = new Map<string, Forms>()
+  let previous = new Map<string, Forms>()
+  return (word: string): Forms => {
+    const known = current.get(word)
+    if (known !== undefined) return known
+    const forms = previous.get(word) ?? make(word)
+    if (word.length > maxKnownUnits) return forms
+    if (current.size === maxKnownWords) {
+      previous = current
+      current = new Map()
+    }
+    current.set(word, forms)
+    return forms
   }
 }
 
-const language = (stem: (word: string) => string, stopWords: ReadonlyArray<string>): Language => ({
-  stem: cached(stem),
+const language = (stemOf: (word: string) => string, stopWords: ReadonlyArray<string>): Language => ({
+  forms: cached((word) => makeForms(word, stemOf)),
   stopWords: new Set(stopWords.map((word) => fold(word.replaceAll("'", ""))))
 })
 
@@ -71,14 +87,13 @@ const languages: ReadonlyMap<string, Language> = new Map([
   ["ru", language(russian, russianStops)]
 ])
 
-/** Shorter words have no endings, and words with digits are names. */
-const stemmed = /^\p{L}{3,}$/u
+const otherLanguage = language((word) => word, [])
+
+/** The index terms of a lower-case word: its folded stem, and the exact word after `=` if it differs. */
+export const formsOf = (word: string, code: string): Forms => (languages.get(code) ?? otherLanguage).forms(word)
 
 /** Returns the folded stem of a lower-case word, or the folded word if the language has no stemmer. */
-export const stemOf = (word: string, code: string): string => {
-  const found = languages.get(code)
-  return found !== undefined && stemmed.test(word) ? found.stem(word) : fold(word)
-}
+export const stemOf = (word: string, code: string): string => formsOf(word, code)[0] ?? word
 
 /** True for folded function words such as "how" and "the". */
 export const isStopWord = (word: string, code: string): boolean => languages.get(code)?.stopWords.has(word) ?? false

@@ -12,38 +12,19 @@ export const lengthOf = (code: number): number => 2 ** (code / stepsPerDoubling)
 
 const maxFrequency = 255
 
-class Bytes {
-  #bytes = new Uint8Array(8)
-  #length = 0
-
-  push(byte: number): void {
-    if (this.#length === this.#bytes.length) {
-      const larger = new Uint8Array(this.#length * 2)
-      larger.set(this.#bytes)
-      this.#bytes = larger
-    }
-    this.#bytes[this.#length++] = byte
-  }
-
-  /** Divides instead of shifting, because document numbers may exceed 32 bits. */
-  pushVarint(value: number): void {
-    let rest = value
-    while (rest >= 0x80) {
-      this.push((rest % 0x80) | 0x80)
-      rest = Math.floor(rest / 0x80)
-    }
-    this.push(rest)
-  }
-
-  get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length)
-  }
+const varintSize = (value: number): number => {
+  let size = 1
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++
+  return size
 }
 
-interface List {
-  readonly entries: Bytes
-  latest: number
-  documents: number
+/** Returns the position after the number. Divides instead of shifting, because document numbers may exceed 32 bits. */
+const writeVarint = (bytes: Uint8Array, start: number, value: number): number => {
+  let at = start
+  let rest = value
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes[at++] = (rest % 0x80) | 0x80
+  bytes[at++] = rest
+  return at
 }
 
 export interface TermPostings {
@@ -52,50 +33,104 @@ export interface TermPostings {
   readonly postings: Uint8Array
 }
 
-/** Document numbers must increase. */
+/** The list of one term: `latest` is the last document number, `size` is in bytes. */
+interface List {
+  readonly term: string
+  documents: number
+  latest: number
+  size: number
+  /** Position of the next entry. */
+  at: number
+}
+
+/**
+ * Collects the terms of documents, then writes all lists into one block of memory, whose size is known by then.
+ * Document numbers must increase.
+ */
 export class PostingsWriter {
   readonly #lists = new Map<string, List>()
-  documents = 0
+  readonly #documents: Array<{ readonly document: number; readonly code: number; readonly entries: number }> = []
+  readonly #entryLists: Array<List> = []
+  readonly #entryFrequencies: Array<number> = []
   length = 0
 
+  get documents(): number {
+    return this.#documents.length
+  }
+
   add(document: number, frequencies: ReadonlyMap<string, number>, length: number): void {
-    const code = lengthCode(length)
-    this.documents++
     this.length += length
+    this.#documents.push({ document, code: lengthCode(length), entries: frequencies.size })
     for (const [term, frequency] of frequencies) {
       let list = this.#lists.get(term)
       if (list === undefined) {
-        list = { entries: new Bytes(), latest: 0, documents: 0 }
+        list = { term, documents: 0, latest: 0, size: 0, at: 0 }
         this.#lists.set(term, list)
       }
-      list.entries.pushVarint(document - list.latest)
-      list.entries.push(Math.min(maxFrequency, frequency))
-      list.entries.push(code)
-      list.latest = document
       list.documents++
+      list.size += varintSize(document - list.latest) + 2
+      list.latest = document
+      this.#entryLists.push(list)
+      this.#entryFrequencies.push(Math.min(maxFrequency, frequency))
     }
   }
 
   *terms(): Generator<TermPostings> {
-    for (const [term, { documents, entries }] of this.#lists) {
-      const size = new Bytes()
-      size.pushVarint(entries.bytes.length)
-      yield { term, documents, postings: Buffer.concat([size.bytes, entries.bytes]) }
+    const lists = [...this.#lists.values()]
+    const bytes = Buffer.allocUnsafe(lists.reduce((sum, { size }) => sum + varintSize(size) + size, 0))
+    let start = 0
+    for (const list of lists) {
+      list.at = writeVarint(bytes, start, list.size)
+      list.latest = 0
+      start = list.at + list.size
+    }
+    this.#writeEntries(bytes)
+    for (const { at, documents, size, term } of lists) {
+      yield { term, documents, postings: bytes.subarray(at - size - varintSize(size), at) }
+    }
+  }
+
+  #writeEntries(bytes: Uint8Array): void {
+    let entry = 0
+    for (const { code, document, entries } of this.#documents) {
+      for (const end = entry + entries; entry < end; entry++) {
+        const list = this.#entryLists[entry]
+        if (list === undefined) continue
+        const at = writeVarint(bytes, list.at, document - list.latest)
+        bytes[at] = this.#entryFrequencies[entry] ?? 0
+        bytes[at + 1] = code
+        list.at = at + 2
+        list.latest = document
+      }
     }
   }
 }
+
+/** Decoded entries. Arrays, because a search reads up to a million. */
+export interface Entries {
+  /** Relative to the start of the window. */
+  readonly documents: Int32Array
+  readonly frequencies: Uint8Array
+  readonly lengths: Uint8Array
+}
+
+export const makeEntries = (size: number): Entries => ({
+  documents: new Int32Array(size),
+  frequencies: new Uint8Array(size),
+  lengths: new Uint8Array(size)
+})
 
 /** A truncated list is read up to its last complete entry. */
 export class PostingsReader {
   readonly #bytes: Uint8Array
   #at = 0
   #blockEnd = 0
+  /** The next document, or infinity at the end of the list. */
   document = 0
-  frequency = 0
-  length = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
+    this.#advance()
   }
 
   #varint(): number {
@@ -111,16 +146,44 @@ export class PostingsReader {
     return Number.POSITIVE_INFINITY
   }
 
-  next(): boolean {
+  #advance(): void {
     if (this.#at >= this.#blockEnd) {
       const size = this.#varint()
       this.#blockEnd = this.#at + size
       this.document = 0
     }
     this.document += this.#varint()
-    if (this.#at + 2 > this.#bytes.length) return false
-    this.frequency = this.#bytes[this.#at++] ?? 0
-    this.length = this.#bytes[this.#at++] ?? 0
-    return true
+    if (this.#at + 2 > this.#bytes.length) this.document = Number.POSITIVE_INFINITY
+  }
+
+  /** Decodes the entries of a window, which starts at the document `start` and has the size of `entries`. Returns their count. */
+  read(start: number, { documents, frequencies, lengths }: Entries): number {
+    const bytes = this.#bytes
+    const last = bytes.length - 3
+    const end = start + documents.length
+    let count = 0
+    let at = this.#at
+    let document = this.document
+    while (document < end && count < documents.length) {
+      documents[count] = document - start
+      frequencies[count] = bytes[at] ?? 0
+      lengths[count] = bytes[at + 1] ?? 0
+      count++
+      at += 2
+      const difference = bytes[at] ?? 0
+      if (difference < 0x80 && at < this.#blockEnd && at <= last) {
+        document += difference
+        at++
+      } else {
+        this.#at = at
+        this.document = document
+        this.#advance()
+        at = this.#at
+        document = this.document
+      }
+    }
+    this.#at = at
+    this.document = document
+    return count
   }
 }

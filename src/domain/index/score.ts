@@ -1,4 +1,4 @@
-import { lengthOf, PostingsReader } from "./postings.ts"
+import { lengthOf, makeEntries, PostingsReader } from "./postings.ts"
 
 /**
  * BM25F as in Robertson, Zaragoza and Taylor (2004): field frequencies are weighted and added before they saturate,
@@ -73,20 +73,16 @@ class Best {
 }
 
 class Window {
+  readonly entries = makeEntries(windowSize)
   readonly score = new Float64Array(windowSize)
   readonly covered = new Float64Array(windowSize)
   readonly ofSlot = new Float64Array(windowSize)
+  readonly seen = new Int32Array(windowSize)
   /** The number of matched required slots; negative if an excluded slot matched. */
   readonly required = new Int16Array(windowSize)
   readonly touched = new Int32Array(windowSize)
   touchedCount = 0
-  readonly #isTouched = new Uint8Array(windowSize)
-
-  touch(at: number): void {
-    if (this.#isTouched[at] === 1) return
-    this.#isTouched[at] = 1
-    this.touched[this.touchedCount++] = at
-  }
+  readonly isTouched = new Uint8Array(windowSize)
 
   clear(): void {
     for (let index = 0; index < this.touchedCount; index++) {
@@ -94,7 +90,7 @@ class Window {
       this.score[at] = 0
       this.covered[at] = 0
       this.required[at] = 0
-      this.#isTouched[at] = 0
+      this.isTouched[at] = 0
     }
     this.touchedCount = 0
   }
@@ -105,48 +101,50 @@ const window = new Window()
 
 const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArray<Cursor>> =>
   slots.map(({ terms }, slot) =>
-    terms.flatMap(({ lists, weight }) =>
-      lists.flatMap((list) => {
-        const reader = new PostingsReader(list)
-        return reader.next() ? [{ reader, slot, weight }] : []
-      })
-    )
+    terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), slot, weight })))
   )
 
-/** Adds a slot's scores to the window. If several terms of the slot match a document, the best one counts. */
+/** Collects the best score of each document over the terms of a slot. Returns the number of documents in `seen`. */
+const readSlot = (cursors: ReadonlyArray<Cursor>, start: number, norms: Float64Array): number => {
+  const { entries, ofSlot, seen } = window
+  const { documents, frequencies, lengths } = entries
+  let seenCount = 0
+  for (const { reader, weight } of cursors) {
+    const count = reader.read(start, entries)
+    for (let index = 0; index < count; index++) {
+      const at = documents[index] ?? 0
+      const frequency = frequencies[index] ?? 0
+      const score = (weight * frequency * (saturation + 1)) / (frequency + (norms[lengths[index] ?? 0] ?? 0))
+      const before = ofSlot[at] ?? 0
+      if (before === 0) seen[seenCount++] = at
+      if (score > before) ofSlot[at] = score
+    }
+  }
+  return seenCount
+}
+
+/** Adds a slot's scores to the window. Returns the cursors that have more documents. */
 const addSlot = (
   { role, worth }: ScoredSlot,
   cursors: ReadonlyArray<Cursor>,
   start: number,
   norms: Float64Array
 ): ReadonlyArray<Cursor> => {
-  const { ofSlot } = window
-  const seen: Array<number> = []
-  const left: Array<Cursor> = []
-  const end = start + windowSize
-  for (const cursor of cursors) {
-    const { reader, weight } = cursor
-    let more = true
-    while (more && reader.document < end) {
-      const at = reader.document - start
-      const { frequency } = reader
-      const score = (weight * frequency * (saturation + 1)) / (frequency + (norms[reader.length] ?? 0))
-      const before = ofSlot[at] ?? 0
-      if (before === 0) seen.push(at)
-      if (score > before) ofSlot[at] = score
-      more = reader.next()
+  const seenCount = readSlot(cursors, start, norms)
+  const { covered, isTouched, ofSlot, required, score, seen, touched } = window
+  for (let index = 0; index < seenCount; index++) {
+    const at = seen[index] ?? 0
+    if (isTouched[at] === 0) {
+      isTouched[at] = 1
+      touched[window.touchedCount++] = at
     }
-    if (more) left.push(cursor)
-  }
-  for (const at of seen) {
-    window.touch(at)
-    window.score[at] = (window.score[at] ?? 0) + worth * (ofSlot[at] ?? 0)
-    window.covered[at] = (window.covered[at] ?? 0) + worth
+    score[at] = (score[at] ?? 0) + worth * (ofSlot[at] ?? 0)
+    covered[at] = (covered[at] ?? 0) + worth
     ofSlot[at] = 0
-    if (role === "required") window.required[at] = (window.required[at] ?? 0) + 1
-    if (role === "excluded") window.required[at] = -slotLimit
+    if (role === "required") required[at] = (required[at] ?? 0) + 1
+    if (role === "excluded") required[at] = -slotLimit
   }
-  return left
+  return cursors.filter(({ reader }) => reader.document !== Number.POSITIVE_INFINITY)
 }
 
 const slotLimit = 10_000

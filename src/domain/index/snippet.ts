@@ -1,4 +1,5 @@
-import { formsOf, partsAndCompounds } from "./DocumentTerms.ts"
+import { partsAndCompounds } from "./DocumentTerms.ts"
+import { formsOf } from "./languages.ts"
 import { wordsOf } from "./words.ts"
 
 const snippetUnits = 200

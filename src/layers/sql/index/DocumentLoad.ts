@@ -11,7 +11,7 @@ import * as DocumentSegments from "./DocumentSegments.ts"
 const batchSize = 1_000
 
 /** Maximum documents per segment, or fewer if their texts are long, because a segment is built in memory. */
-const segmentDocuments = 10_000
+const segmentDocuments = 20_000
 const segmentUnits = 16_000_000
 
 /** Growth, as a share of all documents, that triggers ANALYZE after a load. */

@@ -16,7 +16,7 @@ const maxRows = 5_000
 const minLive = 0.7
 
 /** Documents processed before yielding to searches of this process. */
-const readWithoutPause = 20
+const readWithoutPause = 100
 
 const Segment = Schema.Struct({
   id: Schema.Finite,
@@ -68,7 +68,8 @@ export const write = Effect.fnUntraced(function* (
       ${target}::text, ${documents[0]?.id}::float8, ${documents.at(-1)?.id}::float8,
       ${writer.documents}::integer, ${writer.length}::float8
     ) returning id::float8`)
-  const terms = [...writer.terms()]
+  // In the order of the primary key, so that neighboring rows share pages of its index.
+  const terms = [...writer.terms()].sort((a, b) => (a.term < b.term ? -1 : 1))
   for (let from = 0; from < terms.length; from += maxRows) {
     const rows = terms.slice(from, from + maxRows)
     yield* sql`
@@ -99,7 +100,7 @@ const join = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: Re
       string_agg(postings, ''::bytea order by first_document)
     from document_postings as postings join document_segments on document_segments.id = segment
     where segment = any (${segments}::float8[]::bigint[])
-    group by term`
+    group by term order by term`
   yield* remove(sql, segments)
 })
 
