@@ -11,7 +11,7 @@ import * as DocumentFile from "../../src/layers/index/DocumentFile.ts"
 import type { CollectionScores } from "./collections.ts"
 import { readCollection } from "./Judgement.ts"
 
-/** A rule, and what its source is without it. */
+/** A rule, its file in `src`, and the text to replace in order to remove the rule. */
 interface Rule {
   readonly name: string
   readonly file: string
@@ -19,98 +19,98 @@ interface Rule {
   readonly to: string
 }
 
-const rules: ReadonlyArray<Rule> = [
+export const rules: ReadonlyArray<Rule> = [
   {
     name: "stop words weigh nothing",
-    file: "relevance/QueryTerms.ts",
+    file: "domain/index/QueryTerms.ts",
     from: "const words = telling.length === 0 ? all : telling",
     to: "const words = all"
   },
   {
     name: "stems",
-    file: "relevance/languages.ts",
+    file: "domain/index/languages.ts",
     from: "const stemmed = /^\\p{L}{3,}$/u",
     to: "const stemmed = /^$/"
   },
   {
     name: "a repeated word counts each time",
-    file: "relevance/QueryTerms.ts",
+    file: "domain/index/QueryTerms.ts",
     from: "times: before.times + times",
     to: "times: before.times"
   },
   {
     name: "a passage has no operators",
-    file: "relevance/QueryTerms.ts",
+    file: "domain/index/QueryTerms.ts",
     from: "const maxWordsOfOperators = 8",
     to: "const maxWordsOfOperators = 1000"
   },
   {
     name: "weights of fields",
-    file: "relevance/DocumentTerms.ts",
-    from: "const weights = { title: 4, headings: 2,",
-    to: "const weights = { title: 1, headings: 1,"
+    file: "domain/index/DocumentTerms.ts",
+    from: "const fieldWeights = { title: 4, headings: 2,",
+    to: "const fieldWeights = { title: 1, headings: 1,"
   },
   {
     name: "titles without the site's name",
-    file: "relevance/titles.ts",
+    file: "domain/index/titles.ts",
     from: "const headOf = (title: string): string => {",
     to: "const headOf = (title: string): string => { return title"
   },
   {
     name: "a description once that begins the content",
-    file: "relevance/DocumentTerms.ts",
+    file: "domain/index/DocumentTerms.ts",
     from: 'description !== "" && content.startsWith',
     to: "false && content.startsWith"
   },
   {
     name: "a short query asks for all of its words",
-    file: "relevance/score.ts",
+    file: "domain/index/score.ts",
     from: "const demandedWords = 2",
     to: "const demandedWords = 0"
   },
   {
     name: "names written together",
-    file: "relevance/QueryTerms.ts",
+    file: "domain/index/QueryTerms.ts",
     from: "for (const compound of compounds) slots",
     to: "for (const compound of []) slots"
   },
   {
     name: "neighbours written together",
-    file: "relevance/QueryTerms.ts",
+    file: "domain/index/QueryTerms.ts",
     from: "for (const joined of neighbours(words))",
     to: "for (const joined of neighbours([]))"
   },
   {
     name: "names in camelCase that are one word",
-    file: "relevance/words.ts",
+    file: "domain/index/words.ts",
     from: "if (indivisible.has(lower) ||",
     to: "if ("
   },
   {
     name: "short and long forms of words",
-    file: "relevance/QueryTerms.ts",
+    file: "domain/index/QueryTerms.ts",
     from: "synonyms.get(part)",
     to: "undefined"
   },
   {
     name: "titles that are the query's name",
-    file: "relevance/titles.ts",
+    file: "domain/index/titles.ts",
     from: "const nameShare = 1.2",
     to: "const nameShare = 0"
   },
   {
     name: "titles like the query",
-    file: "relevance/titles.ts",
+    file: "domain/index/titles.ts",
     from: "const titleShare = 0.5",
     to: "const titleShare = 0"
   },
   {
     name: "neighbours in the title",
-    file: "relevance/titles.ts",
+    file: "domain/index/titles.ts",
     from: "const nearness = 0.25",
     to: "const nearness = 0"
   },
-  { name: "other spellings", file: "DocumentIndexSql.ts", from: "const maxMisspelt = 3", to: "const maxMisspelt = 0" }
+  { name: "other spellings", file: "layers/sql/index/DocumentIndexSql.ts", from: "const maxMisspelt = 3", to: "const maxMisspelt = 0" }
 ]
 
 const program = fileURLToPath(import.meta.url)
@@ -118,12 +118,12 @@ const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", 
 
 /** Takes a rule out of the modules that are loaded from now on. */
 const leaveOut = ({ file, from, to }: Rule): void => {
+  const changed = new URL(`../../src/${file}`, import.meta.url).href
   registerHooks({
     load: (url, context, next) => {
       const loaded = next(url, context)
-      if (!url.endsWith(file)) return loaded
+      if (url !== changed) return loaded
       const source = readFileSync(fileURLToPath(url), "utf8")
-      if (!source.includes(from)) throw new Error(`${file} has no "${from}"`)
       return { ...loaded, format: "module", source: stripTypeScriptTypes(source.replace(from, to)) }
     }
   })

@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as fc from "fast-check"
+import { rules } from "../../bench/relevance/ablations.ts"
 import { type Judgement, readJudgements, sets } from "../../bench/relevance/Judgement.ts"
 import { type Found, firstRight, ndcg, scores } from "../../bench/relevance/Score.ts"
 import * as DocumentFile from "../../src/layers/index/DocumentFile.ts"
@@ -77,4 +79,13 @@ describe("the judged queries", () => {
       }
     })
   )
+})
+
+describe("the ablations", () => {
+  it("remove a text that is in the named file once", () => {
+    for (const { file, from, name } of rules) {
+      const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), "utf8")
+      assert.strictEqual(source.split(from).length, 2, name)
+    }
+  })
 })
