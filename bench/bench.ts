@@ -13,9 +13,9 @@ import { make, type Stage } from "./support/Stage.ts"
 
 const usage = `npm run bench -- [--only NAME]... [--short] [--large] [--pairs N] [--seconds N] [--results] [--json FILE]
 
-Measures Quarry beside a baseline written by hand, on a Postgres and a Redis of its own or on those that
-BENCH_DATABASE_URL and BENCH_REDIS_URL name. --short is a look at whether everything runs; --large adds what takes many
-minutes. A run of everything also writes bench/results/, as does --results with what was run.
+Compares Quarry with a handwritten baseline. Starts its own Postgres and Redis, unless BENCH_DATABASE_URL and
+BENCH_REDIS_URL name servers. --short only checks that everything runs; --large adds scenarios that take many minutes. A
+complete run writes bench/results/. With --results, a partial run writes its results there too.
 
 ${scenarios.map(({ measures, name }) => `${name.padEnd(12)} ${measures}`).join("\n")}`
 

@@ -23,7 +23,7 @@ interface Answer {
   }>
 }
 
-/** A SearXNG, over connections that are kept. Fails with whatever it did not do. */
+/** A client of SearXNG with keep-alive connections. Rejects if a call fails in any way. */
 export const makeUpstream = (base: string) => {
   const agent = new Undici.Agent({ connections: null })
 

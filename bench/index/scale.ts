@@ -17,8 +17,8 @@ import { documentOf, greedyQuery, queryFor, randomFrom } from "./Corpus.ts"
 
 const usage = `npx node bench/index/scale.ts [--store postgres|embedded] [--documents N] [--searches N] [--greedy N]
 
-Loads N generated documents (1,000,000 on Postgres, 100,000 embedded), then searches. Postgres is a server of its own, or
-the one that BENCH_DATABASE_URL names.`
+Loads N generated documents (1,000,000 on Postgres, 100,000 embedded), then searches. Starts its own Postgres, unless
+BENCH_DATABASE_URL names a server.`
 
 const { values } = parseArgs({
   options: {

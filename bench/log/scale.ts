@@ -23,10 +23,10 @@ import { start } from "../support/Stores.ts"
 
 const usage = `npx node bench/log/scale.ts [--rows N] [--months N] [--kept N] [--share N]
 
-Makes N charged searches (20,000,000) of 10,000 accounts over this month and the --months (2) before it. One account has one
-search of --share (20). Then measures disk space, history, usage and retention; or, where the log has only the --kept months
-of them, \`ledger verify\`. Postgres is a server of its own,
-or the one that BENCH_DATABASE_URL names; psql loads the searches.`
+Generates N charged searches (20,000,000) of 10,000 accounts over this month and the --months (2) before it. Of every
+--share (20) searches, one belongs to a single large account. Then measures disk space, history, usage and retention.
+With --kept, the log retains only that many months, and \`ledger verify\` is measured instead. Starts its own Postgres,
+unless BENCH_DATABASE_URL names a server; psql loads the searches.`
 
 const { values } = parseArgs({
   options: {
@@ -86,7 +86,7 @@ const quantiles = (times: ReadonlyArray<number>) => {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms`
 }
 
-/** The time of each of 20 runs, after one that warms up. */
+/** The time of each of 20 runs, after a warm-up run. */
 const repeated = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     yield* effect

@@ -62,7 +62,7 @@ export const growthPercent = (values: ReadonlyArray<number>): number => {
 
 const residentOf = ({ pids }: Subject.Subject): number => pids.reduce((sum, pid) => sum + residentMb(pid), 0)
 
-/** What is resident after each stretch of a load, which goes on until `isDone`. */
+/** Resident memory after each stretch of a load. The load continues until `isDone`. */
 const watched = Effect.fnUntraced(function* (
   stage: Stage,
   work: Work,

@@ -71,7 +71,7 @@ export const tracing: Scenario = {
             unit: "×",
             ...(asked === undefined ? {} : { wanted: { atMost: asked.cpu } })
           },
-          // A span that is dropped costs less than one that is sent.
+          // Dropped spans cost less than sent spans, so a result with many of them is too low.
           { name: `spans dropped, ${name}`, value: yield* dropped(subject), unit: "" }
         )
       }
@@ -82,7 +82,7 @@ export const tracing: Scenario = {
 /** Well within what a core does, and as many spans as from 200 searches. */
 const perSecond = 700
 const servedPerSecond = 200
-/** What a collector that is sick may add to the slowest of a hundred requests, beside one that is well. */
+/** The most that an unhealthy collector may add to the slowest of a hundred requests, compared with a healthy one. */
 const addedMs = 1
 const healthy = "healthy"
 

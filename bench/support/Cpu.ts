@@ -25,7 +25,7 @@ const timesOf = (pid: number | string): Times | undefined => {
   }
 }
 
-/** CPU time that a process and all its children have used so far, those that have ended included. */
+/** CPU time that a process and all its children have used so far, including children that have exited. */
 export const cpuMs = (pid: number): number => {
   const own = timesOf(pid)
   if (own === undefined) return 0

@@ -24,7 +24,7 @@ export interface Closed {
   readonly connections: number
 }
 
-/** Requests leave at fixed moments, whatever has been answered, and latency counts from that moment. */
+/** Sends requests at fixed times, regardless of responses. Latency is measured from the scheduled time. */
 export interface Paced {
   readonly kind: "paced"
   readonly perSecond: number

@@ -4,7 +4,7 @@ import type { Latency } from "./Job.ts"
 export interface Cpu {
   /** Of the process or processes that are measured. */
   readonly service: number
-  /** Undefined where the server is not one that the benchmark has started. */
+  /** Undefined if the benchmark did not start the server. */
   readonly postgres: number | undefined
   readonly redis: number | undefined
   readonly total: number
@@ -25,7 +25,7 @@ export interface Measurement {
   readonly errors: number
 }
 
-/** A figure that is no stretch of load: megabytes, milliseconds to start. */
+/** A value that is not measured under load, such as megabytes or milliseconds to start. */
 export interface Figure {
   readonly name: string
   readonly value: number

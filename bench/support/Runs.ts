@@ -104,8 +104,8 @@ const ownCpuMs = (): number => {
 const maxWarmUpRuns = 4
 
 /**
- * Lets a subject do the work until its code is compiled; one that is warm already, until its caches are. Work at a pace
- * is done without one until then: what is asked is how long a search takes, and not how soon a compiler is done.
+ * Runs the work until the subject's code is compiled, or, if it is already compiled, until its caches are warm. Paced
+ * work runs at full speed here, because the benchmark measures searches and not the compiler.
  */
 const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work: Work) {
   const { warmUpSearches, warmUpSeconds } = stage.scale

@@ -23,11 +23,11 @@ export interface Scale {
   readonly replicas: ReadonlyArray<number>
   /** Processes of one service (`WORKERS`). */
   readonly workers: ReadonlyArray<number>
-  /** Connections that are open and send nothing, beside those that search. */
+  /** Idle connections, in addition to the connections that search. */
   readonly idleConnections: ReadonlyArray<number>
   /** Accounts in the growth table. */
   readonly accountCounts: ReadonlyArray<number>
-  /** Searches in the log before the first one that is measured. */
+  /** Searches in the log before the measurement starts. */
   readonly logSizes: ReadonlyArray<number>
 }
 

@@ -46,7 +46,7 @@ const server = Effect.fnUntraced(function* (program: string) {
   return `http://127.0.0.1:${yield* Deferred.await(port)}`
 })
 
-/** What stands in for a collector. */
+/** A fake collector. */
 export const sink = server("sink.ts")
 
 /** As many calls in flight as the listener takes requests: a smaller bound would be measured instead of the service. */

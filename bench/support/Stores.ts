@@ -64,7 +64,7 @@ const redis = Effect.gen(function* () {
   return { url: `redis://127.0.0.1:${server.port}`, pid: server.pid }
 })
 
-/** Servers of the benchmark's own, gone with the scope, or those that the environment names. */
+/** Servers that the environment names, or else the benchmark's own, which stop when the scope closes. */
 export const start = Effect.gen(function* () {
   const { pid: postgresPid, url: postgresUrl } = yield* postgres
   const { pid: redisPid, url: redisUrl } = yield* redis

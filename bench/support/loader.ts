@@ -49,7 +49,7 @@ const nextRequest = (job: Job) => {
   return { method: "POST" as const, path: "/v1/bulk", headers, body }
 }
 
-/** What autocannon's client looks at before each request: the number of those that it makes at most. */
+/** The fields that autocannon's client checks before each request to limit how many it sends. */
 interface Bounded {
   responseMax: number
   readonly reqsMade: number
