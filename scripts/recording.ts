@@ -76,7 +76,7 @@ const withoutLongWaits = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
-/** A long line goes on in the next one, as in a terminal. */
+/** Wraps a long line like a terminal. */
 const wrapped = ({ atMs, text }: Line): ReadonlyArray<Line> =>
   text.length <= columns
     ? [{ atMs, text }]

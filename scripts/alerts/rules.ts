@@ -18,8 +18,8 @@ const requests = "http_server_request_duration_seconds"
 const answered = 'http_route="/v1/query",http_response_status_code="200"'
 
 /**
- * The share of requests, rows and tool calls that fail. A batch and a tool call return 200 whatever happened to their
- * searches, so rows and calls count beside requests. 404s do not count: scanners must not improve the figure.
+ * The share of requests, rows and tool calls that fail. A batch or a tool call returns 200 even if its searches fail,
+ * so rows and calls are counted in addition to requests. 404s are excluded: scanners must not improve the ratio.
  */
 const errors = (window: string): Recording => ({
   record: `quarry:errors:ratio_rate${window}`,

@@ -255,7 +255,7 @@ export const unicornDocuments = (unicorn: Package): ReadonlyArray<Document> => {
 
 const ruleAddress = /\s*See (https:\/\/biomejs\.dev\/linter\/rules\/([a-z0-9-]+))\/?\s*$/
 
-/** Every rule in the configuration schema, in the groups it stands in; those still in the nursery with the rest. */
+/** Every rule in the configuration schema, in all groups that list it, including rules in the nursery. */
 export const biomeDocuments = (biome: Package): ReadonlyArray<Document> => {
   const definitions = fields(fields(biome.json("configuration_schema.json")).$defs)
   return Object.entries(definitions).flatMap(([group, definition]) =>

@@ -31,7 +31,7 @@ export const htmlText = (html: string): string =>
 
 export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
 
-// An element's name in angle brackets reads as markup to whatever shows the text, so the name stands bare.
+// Removes the angle brackets around element names, because programs that show the text would read them as markup.
 export const bareTags = (text: string): string => text.replace(/<(\/?[a-z@][^<>]*?)\s*\/?>/gi, "$1")
 
 /** Text of the little Markdown that descriptions carry: links, code, emphasis. */

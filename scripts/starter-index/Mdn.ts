@@ -434,7 +434,7 @@ const statusText = (compat: Fields): string => {
   return status.experimental === true ? "Experimental" : ""
 }
 
-// The feature that stands for the whole language says nothing about a page of it.
+// Skips the feature for the whole language, which says nothing about a single page.
 const featureOf = ({ compat }: Page, features: ReadonlyMap<string, Feature>): string => {
   for (const tag of strings(compat.tags)) {
     const feature = features.get(tag.replace(/^web-features:/, ""))

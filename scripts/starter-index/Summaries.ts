@@ -8,7 +8,7 @@ const docs = "https://developer.mozilla.org/docs/"
 
 const maxSummaryChars = 240
 
-/** The comment without its stars, its tags and whatever comes after the first paragraph. */
+/** The first paragraph of a comment, without stars and tags. */
 const firstParagraph = (comment: string): string => {
   const text = comment
     .replace(/\*\/\s*$/, "")
