@@ -1,5 +1,4 @@
-// Compares the ranking with itself without each of its rules. A rule is taken out of the source as it is loaded, in a
-// process of its own.
+// Compares the ranking with and without each of its rules. A child process removes the rule while loading the source.
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { registerHooks, stripTypeScriptTypes } from "node:module"
@@ -11,7 +10,7 @@ import * as DocumentFile from "../../src/layers/index/DocumentFile.ts"
 import type { CollectionScores } from "./collections.ts"
 import { readCollection } from "./Judgement.ts"
 
-/** A rule, and what its source is without it. */
+/** A rule of the ranking, and the edits that remove it from the source. */
 interface Rule {
   readonly name: string
   readonly file: string
@@ -116,7 +115,7 @@ const rules: ReadonlyArray<Rule> = [
 const program = fileURLToPath(import.meta.url)
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
 
-/** Takes a rule out of the modules that are loaded from now on. */
+/** Removes a rule from all modules that are loaded from now on. */
 const leaveOut = ({ file, from, to }: Rule): void => {
   registerHooks({
     load: (url, context, next) => {
@@ -131,7 +130,7 @@ const leaveOut = ({ file, from, to }: Rule): void => {
 
 type Scores = Readonly<Record<string, CollectionScores>>
 
-/** The scores of the own sets and of the collections, in this process. */
+/** The scores of our own sets and of the collections, computed in this process. */
 const scoresHere = (folders: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { ownCollections, scoreCollection } = yield* Effect.promise(() => import("./collections.ts"))
@@ -146,7 +145,7 @@ const scoresHere = (folders: ReadonlyArray<string>) =>
 
 const scoresWithout = async (rule: Rule | undefined, folders: ReadonlyArray<string>): Promise<Scores> => {
   const { stdout } = await promisify(execFile)(process.execPath, [program, rule?.name ?? "", ...folders])
-  // The child is this program, which prints the scores alone.
+  // The child runs this program and prints only the scores.
   return JSON.parse(stdout) as Scores
 }
 
@@ -159,7 +158,7 @@ const row = (name: string, scores: Scores, before: Scores): string => {
   return `| ${name} | ${cells.join(" | ")} |`
 }
 
-/** Prints a table of the scores with all rules and without each. */
+/** Prints a table of the scores with all rules, and without each rule. */
 export const printAblations = (folders: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const whole = await scoresWithout(undefined, folders)
