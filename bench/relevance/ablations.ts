@@ -21,91 +21,91 @@ interface Rule {
 const rules: ReadonlyArray<Rule> = [
   {
     name: "stop words weigh nothing",
-    file: "relevance/QueryTerms.ts",
+    file: "index/QueryTerms.ts",
     from: "const words = telling.length === 0 ? all : telling",
     to: "const words = all"
   },
   {
     name: "stems",
-    file: "relevance/languages.ts",
+    file: "index/languages.ts",
     from: "const stemmed = /^\\p{L}{3,}$/u",
     to: "const stemmed = /^$/"
   },
   {
     name: "a repeated word counts each time",
-    file: "relevance/QueryTerms.ts",
+    file: "index/QueryTerms.ts",
     from: "times: before.times + times",
     to: "times: before.times"
   },
   {
     name: "a passage has no operators",
-    file: "relevance/QueryTerms.ts",
+    file: "index/QueryTerms.ts",
     from: "const maxWordsOfOperators = 8",
     to: "const maxWordsOfOperators = 1000"
   },
   {
     name: "weights of fields",
-    file: "relevance/DocumentTerms.ts",
-    from: "const weights = { title: 4, headings: 2,",
-    to: "const weights = { title: 1, headings: 1,"
+    file: "index/DocumentTerms.ts",
+    from: "const fieldWeights = { title: 4, headings: 2,",
+    to: "const fieldWeights = { title: 1, headings: 1,"
   },
   {
     name: "titles without the site's name",
-    file: "relevance/titles.ts",
+    file: "index/titles.ts",
     from: "const headOf = (title: string): string => {",
     to: "const headOf = (title: string): string => { return title"
   },
   {
     name: "a description once that begins the content",
-    file: "relevance/DocumentTerms.ts",
+    file: "index/DocumentTerms.ts",
     from: 'description !== "" && content.startsWith',
     to: "false && content.startsWith"
   },
   {
     name: "a short query asks for all of its words",
-    file: "relevance/score.ts",
+    file: "index/score.ts",
     from: "const demandedWords = 2",
     to: "const demandedWords = 0"
   },
   {
     name: "names written together",
-    file: "relevance/QueryTerms.ts",
+    file: "index/QueryTerms.ts",
     from: "for (const compound of compounds) slots",
     to: "for (const compound of []) slots"
   },
   {
     name: "neighbours written together",
-    file: "relevance/QueryTerms.ts",
+    file: "index/QueryTerms.ts",
     from: "for (const joined of neighbours(words))",
     to: "for (const joined of neighbours([]))"
   },
   {
     name: "names in camelCase that are one word",
-    file: "relevance/words.ts",
+    file: "index/words.ts",
     from: "if (indivisible.has(lower) ||",
     to: "if ("
   },
   {
     name: "short and long forms of words",
-    file: "relevance/QueryTerms.ts",
+    file: "index/QueryTerms.ts",
     from: "synonyms.get(part)",
     to: "undefined"
   },
   {
     name: "titles that are the query's name",
-    file: "relevance/titles.ts",
+    file: "index/titles.ts",
     from: "const nameShare = 1.2",
     to: "const nameShare = 0"
   },
   {
     name: "titles like the query",
-    file: "relevance/titles.ts",
+    file: "index/titles.ts",
     from: "const titleShare = 0.5",
     to: "const titleShare = 0"
   },
   {
     name: "neighbours in the title",
-    file: "relevance/titles.ts",
+    file: "index/titles.ts",
     from: "const nearness = 0.25",
     to: "const nearness = 0"
   },
@@ -115,17 +115,22 @@ const rules: ReadonlyArray<Rule> = [
 const program = fileURLToPath(import.meta.url)
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
 
-/** Removes a rule from all modules that are loaded from now on. */
-const leaveOut = ({ file, from, to }: Rule): void => {
+/** Removes a rule from modules that are loaded from now on. Returns a check that fails if none of them had the rule. */
+const leaveOut = ({ file, from, to }: Rule): (() => void) => {
+  let isLoaded = false
   registerHooks({
     load: (url, context, next) => {
       const loaded = next(url, context)
       if (!url.endsWith(file)) return loaded
       const source = readFileSync(fileURLToPath(url), "utf8")
       if (!source.includes(from)) throw new Error(`${file} has no "${from}"`)
+      isLoaded = true
       return { ...loaded, format: "module", source: stripTypeScriptTypes(source.replace(from, to)) }
     }
   })
+  return () => {
+    if (!isLoaded) throw new Error(`${file} was not loaded, so the rule is still in effect. Has the file moved?`)
+  }
 }
 
 type Scores = Readonly<Record<string, CollectionScores>>
@@ -172,6 +177,8 @@ export const printAblations = (folders: ReadonlyArray<string>) =>
 if (process.argv[1] === program) {
   const [, , name, ...folders] = process.argv
   const rule = rules.find((each) => each.name === name)
-  if (rule !== undefined) leaveOut(rule)
-  console.log(JSON.stringify(await Effect.runPromise(scoresHere(folders))))
+  const checkLeftOut = rule === undefined ? undefined : leaveOut(rule)
+  const scores = await Effect.runPromise(scoresHere(folders))
+  checkLeftOut?.()
+  console.log(JSON.stringify(scores))
 }
