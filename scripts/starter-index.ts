@@ -1,5 +1,5 @@
-// Makes data/starter-index.jsonl.gz, the documents a fresh start can answer searches from, and the account of where
-// they come from. The sources are packages pinned by version and hash, so that the result is the same anywhere.
+// Generates data/starter-index.jsonl.gz, the documents that a first start loads, and the page that lists their sources.
+// The sources are packages pinned by version and hash, so that the result is the same everywhere.
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -200,7 +200,7 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
   ]
 }
 
-// The header's tenth byte names the system that packed the file, the one byte that would differ between machines.
+// The tenth byte of the header names the operating system. It is the only byte that differs between machines.
 const gzipped = (text: string): Buffer => {
   const packed = gzipSync(text, { level: 9 })
   packed[9] = 255

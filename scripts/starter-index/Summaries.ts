@@ -18,7 +18,7 @@ const firstParagraph = (comment: string): string => {
   return markdownText(text.trim().split(/\n\s*\n/)[0] ?? "")
 }
 
-/** The first sentences that fit; the whole text where the first one does not. */
+/** The first sentences that fit, or the whole text if the first sentence does not fit. */
 const sentences = (text: string): string => {
   if (text.length <= maxSummaryChars) return text
   const head = text.slice(0, maxSummaryChars)
