@@ -7,8 +7,8 @@ import { explain } from "../src/process/lifecycle/explain.ts"
 
 /*
  * Backs up and restores a store. With DATABASE_URL, this is a Postgres database, by pg_dump and pg_restore, while the
- * service runs. Otherwise it is the embedded store in DATA_DIR, whose server must be stopped. docs/operate/backup.md has
- * the procedure.
+ * service runs. Otherwise it is the embedded store in DATA_DIR, whose server must be stopped. docs/operate/backup.md
+ * has the procedure.
  */
 
 const usage = `npx node scripts/backup.ts take PATH      writes a backup to PATH, which must not exist

@@ -9,9 +9,9 @@ import { targets } from "../src/domain/search/Target.ts"
 import { freePort } from "../test/support/servers/freePort.ts"
 
 /*
- * Lists the files of `src` that a search passes through, from the socket to the provider and back: files with a function
- * that V8 counts as called in each of several searches, which excludes background work. The searches run on the embedded
- * store, are not cached, and use a provider of the type `searxng`.
+ * Lists the files of `src` that a search passes through, from the socket to the provider and back: files with a
+ * function that V8 counts as called in each of several searches, which excludes background work. The searches run on
+ * the embedded store, are not cached, and use a provider of the type `searxng`.
  *
  *   npm run -s search-path
  */
