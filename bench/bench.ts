@@ -13,9 +13,9 @@ import { make, type Stage } from "./support/Stage.ts"
 
 const usage = `npm run bench -- [--only NAME]... [--short] [--large] [--pairs N] [--seconds N] [--results] [--json FILE]
 
-Measures Quarry beside a baseline written by hand, on a Postgres and a Redis of its own or on those that
-BENCH_DATABASE_URL and BENCH_REDIS_URL name. --short is a look at whether everything runs; --large adds what takes many
-minutes. A run of everything also writes bench/results/, as does --results with what was run.
+Compares Quarry with a handwritten baseline. Starts its own Postgres and Redis, unless BENCH_DATABASE_URL and
+BENCH_REDIS_URL name servers. --short only checks that everything runs; --large adds scenarios that take many minutes. A
+complete run writes bench/results/. With --results, a partial run writes its results there too.
 
 ${scenarios.map(({ measures, name }) => `${name.padEnd(12)} ${measures}`).join("\n")}`
 
@@ -27,7 +27,7 @@ const runScenario = Effect.fnUntraced(function* (stage: Stage, { measures, name,
   return result
 })
 
-/** Runs scenarios one after the other and answers what each has found. */
+/** Runs scenarios one after the other and returns the result of each. */
 export const bench = (chosen: ReadonlyArray<Scenario>, scale: Scale) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -46,7 +46,7 @@ type Report = Effect.Success<ReturnType<typeof bench>>
 
 const json = (report: Report): string => `${JSON.stringify(report, null, 2)}\n`
 
-/** What a run leaves in the repository. */
+/** Writes the results to the repository. */
 const writeResults = (report: Report): void => {
   const file = (name: string) => new URL(`results/${name}`, import.meta.url)
   writeFileSync(file("results.json"), json(report))
@@ -65,7 +65,7 @@ const options = {
   help: { type: "boolean", default: false }
 } as const
 
-/** A count or a length, where it is one. */
+/** Parses a positive number. Returns the fallback for anything else. */
 const positive = (text: string | undefined, fallback: number): number => (Number(text) > 0 ? Number(text) : fallback)
 
 const main = Effect.gen(function* () {
@@ -89,7 +89,7 @@ const main = Effect.gen(function* () {
   return 0
 }).pipe(Effect.catchTag("CannotRun", ({ message }) => Effect.as(Console.error(message), 1)))
 
-// It hears SIGINT, so that an interrupted run leaves no server behind.
+// Handles SIGINT, so that an interrupted run leaves no servers behind.
 if (import.meta.main) {
   NodeRuntime.runMain(
     Effect.map(main, (code) => {

@@ -3,8 +3,8 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { documentOf } from "./index/Corpus.ts"
 
 /*
- * The CPU time and the size of compressed responses (R52), of all threads of this process: a search of 10 results and a
- * batch of 50 such rows, with texts as Corpus.ts makes them. `COMPRESSION=on` uses Brotli 4 and gzip 6.
+ * Measures the size of compressed responses (R52) and the CPU time over all threads of this process: a search with 10
+ * results and a batch of 50 such rows, with texts from Corpus.ts. `COMPRESSION=on` uses Brotli 4 and gzip 6.
  */
 
 const resultsOf = (row: number) =>

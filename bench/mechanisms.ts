@@ -14,8 +14,8 @@ import { counter } from "../src/services/telemetry/Instrument.ts"
 import { withSpan } from "../src/services/telemetry/Tracing.ts"
 
 /*
- * The CPU time of mechanisms of our own beside the library calls that they replace, in one process and by turns:
- * docs/internals/machinery.md has the figures. No sockets and no servers. `node bench/mechanisms.ts [rounds]`.
+ * Compares the CPU time of our own mechanisms with the library calls that they replace, alternating in one process,
+ * without sockets and servers. docs/internals/machinery.md has the results. `npx node bench/mechanisms.ts [rounds]`.
  */
 
 interface Comparison {
@@ -64,7 +64,7 @@ const libraryTracer = OtlpTracer.make({
   )
 )
 
-/** Makes, ends and encodes the span of an attempt at a provider, with the attributes that it has in the service. */
+/** Creates, ends and encodes the span of a provider attempt, with the same attributes as in the service. */
 const attemptSpan = (tracer: Tracer.Tracer, parent: Tracer.AnySpan) =>
   Effect.sync(() => {
     const span = tracer.span({
@@ -112,7 +112,7 @@ const body = {
   page: 1,
   ranking: new Ranking(results)
 }
-/** The same as the library takes it. */
+/** The same span in the library's form. */
 const asObjects = toSearchResult(body)
 const encodeBody = HttpServerResponse.schemaJson(SearchResult)
 
@@ -191,7 +191,7 @@ const comparisons: Effect.Effect<ReadonlyArray<Comparison>, never, Scope.Scope> 
   ]
 })
 
-/** CPU microseconds for each run of an effect. Turns of the event loop let queues send and timers run. */
+/** CPU microseconds per run of an effect. Yields to the event loop, so that queues are flushed and timers run. */
 const cpuMicros = Effect.fnUntraced(function* (effect: Effect.Effect<unknown>) {
   const turn = Effect.promise(() => setImmediate())
   yield* turn

@@ -3,12 +3,13 @@ import { PerformanceObserver } from "node:perf_hooks"
 import { fileURLToPath } from "node:url"
 
 /*
- * What it costs when garbage gets into V8's old space (docs/internals/design/lifecycle.md, Memory). Objects of some 20 kB live for eight
- * others, as searches do, and are kept meanwhile in one of these ways. Each way runs in a process of its own.
+ * Measures the cost of garbage in V8's old space (docs/internals/design/lifecycle.md, Memory). Objects of about 20 kB
+ * live until eight more have been created, like searches, and are kept in one of these ways. Each way runs in its own
+ * process.
  */
 
 interface Load {
-  /** What makes up a search: nothing else refers to it. */
+  /** The objects of a search. Nothing else refers to them. */
   content: ReadonlyArray<object> | undefined
 }
 

@@ -6,9 +6,9 @@ import { lockDirectory } from "../src/layers/sql/store/DirectoryLock.ts"
 import { explain } from "../src/process/lifecycle/explain.ts"
 
 /*
- * Backs up and restores what a deployment keeps: with DATABASE_URL a Postgres database by pg_dump and pg_restore, which
- * may run under traffic; else the embedded store in DATA_DIR, whose server must be stopped. docs/operate/backup.md is
- * the procedure around it.
+ * Backs up and restores a store. With DATABASE_URL, this is a Postgres database, by pg_dump and pg_restore, while the
+ * service runs. Otherwise it is the embedded store in DATA_DIR, whose server must be stopped. docs/operate/backup.md
+ * has the procedure.
  */
 
 const usage = `npx node scripts/backup.ts take PATH      writes a backup to PATH, which must not exist
@@ -44,7 +44,7 @@ const postgres = (address: string, program: string, ...args: ReadonlyArray<strin
   return stdout
 }
 
-/** A dump that ends early leaves a file of another name, so that nobody takes it for a backup. */
+/** An incomplete dump leaves a file with a different name, so that nobody mistakes it for a backup. */
 const takeDump = (address: string, path: string): void => {
   const unfinished = `${path}.unfinished`
   postgres(address, "pg_dump", "--format=custom", "--no-owner", "--no-acl", `--file=${unfinished}`)

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url"
 import { batch, ledger, providers, service } from "./dashboards/boards.ts"
 import { toGrafana } from "./dashboards/grafana.ts"
 
-/** What the dashboards are made of, by file name. */
+/** The dashboards as JSON, by file name. */
 export const files: Readonly<Record<string, string>> = Object.fromEntries(
   [service, providers, ledger, batch].map((board) => [
     `${board.uid}.json`,

@@ -11,7 +11,7 @@ const database = await PGlite.create()
 await database.query("CHECKPOINT")
 const tar = Buffer.from(await (await database.dumpDataDir("none")).arrayBuffer())
 await database.close()
-// Three databases of this cluster are the same, which the largest window finds: 1.4 MB, and 4.5 MB with gzip.
+// The cluster has three identical databases, which only the largest window detects: 1.4 MB instead of 4.5 MB with gzip.
 const params = {
   [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
   [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,

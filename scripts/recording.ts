@@ -5,9 +5,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /*
- * Makes docs/images/start.svg, the recording in README.md: a first start and a first search in a real terminal (`script` of
- * util-linux), with the times at which each line came. Secrets are replaced. The command that
- * `npm start` runs is started in a folder of its own, so that `.quarry` is not the developer's.
+ * Generates docs/images/start.svg, the recording in README.md: a first start and a first search in a real terminal
+ * (`script` of util-linux), with the original time of each line. Secrets are replaced. The server runs in a separate
+ * folder, so that it does not use the developer's `.quarry`.
  */
 
 const root = join(import.meta.dirname, "..")
@@ -53,7 +53,7 @@ const readStart = (terminal: ChildProcess): Promise<{ readonly lines: ReadonlyAr
     terminal.once("exit", () => reject(new Error(`npm start ended: ${lines.map(({ text }) => text).join("\n")}`)))
   })
 
-/** Lines that are typed and answered, on one time line. */
+/** Typed lines and their output on one timeline. */
 const search = async (curl: string, fromMs: number): Promise<ReadonlyArray<Line>> => {
   const [, key = "", address = ""] = /Bearer (\w+)' '([^']+)'/.exec(curl) ?? []
   const startedAt = performance.now()
@@ -76,7 +76,7 @@ const withoutLongWaits = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
-/** A long line goes on in the next one, as in a terminal. */
+/** Wraps a long line like a terminal. */
 const wrapped = ({ atMs, text }: Line): ReadonlyArray<Line> =>
   text.length <= columns
     ? [{ atMs, text }]
@@ -118,7 +118,7 @@ try {
   const shown = all.map(({ atMs, text }) => ({ atMs, text: withoutSecrets(text) })).flatMap(wrapped)
   writeFileSync(join(root, "docs/images/start.svg"), drawn(withoutLongWaits(shown)))
 } finally {
-  // The terminal goes with it, and the server ends with its terminal.
+  // Closing the terminal also ends the server.
   terminal.kill("SIGKILL")
   await once(terminal, "exit").catch(() => undefined)
   rmSync(data, { recursive: true, force: true })

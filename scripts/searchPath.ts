@@ -9,9 +9,9 @@ import { targets } from "../src/domain/search/Target.ts"
 import { freePort } from "../test/support/servers/freePort.ts"
 
 /*
- * Lists the files of `src` that one search passes, from the socket to the provider and back: those with a function that
- * V8 counts as called in each of several searches, so that work in the background does not count. The searches run on
- * the embedded store, are not cached, and ask a provider of the type `searxng`.
+ * Lists the files of `src` that a search passes through, from the socket to the provider and back: files with a
+ * function that V8 counts as called in each of several searches, which excludes background work. The searches run on
+ * the embedded store, are not cached, and use a provider of the type `searxng`.
  *
  *   npm run -s search-path
  */
@@ -50,7 +50,7 @@ const inspect = async (address: string) => {
   }
 }
 
-/** Resolves with the first match in what the server prints. */
+/** Resolves with the first match in the server's output. */
 const printed = (stream: NodeJS.ReadableStream, pattern: RegExp): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ""

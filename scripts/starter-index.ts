@@ -1,5 +1,5 @@
-// Makes data/starter-index.jsonl.gz, the documents a fresh start can answer searches from, and the account of where
-// they come from. The sources are packages pinned by version and hash, so that the result is the same anywhere.
+// Generates data/starter-index.jsonl.gz, the documents that a first start loads, and the page that lists their sources.
+// The sources are packages pinned by version and hash, so that the result is the same everywhere.
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -200,7 +200,7 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
   ]
 }
 
-// The header's tenth byte names the system that packed the file, the one byte that would differ between machines.
+// The tenth byte of the header names the operating system. It is the only byte that differs between machines.
 const gzipped = (text: string): Buffer => {
   const packed = gzipSync(text, { level: 9 })
   packed[9] = 255
@@ -217,22 +217,21 @@ const account = (sources: ReadonlyArray<Source>, total: number, sha256: string):
   return `# Starter index
 
 \`starter-index.jsonl.gz\` holds ${total} documents, one per line, each with \`url\`, \`title\`, \`description\` and
-\`language\`. Those of \`guides.jsonl\`, which people look for most, come first, so that a first start has them at once;
-each part is sorted by \`url\`. They are described from published data about pages; no page was fetched.
+\`language\`. Documents of \`guides.jsonl\`, which people look for most, come first, so that a first start has them
+immediately. Each part is sorted by \`url\`. All descriptions come from published data about pages; no page was fetched.
 
-| Package | Version | Licence | What was taken | Credit and changes | Documents |
+| Package | Version | License | What was taken | Credit and changes | Documents |
 | --- | --- | --- | --- | --- | ---: |
 ${rows.join("\n")}
 | **Total** | | | | | **${total}** |
 
-A package with no documents of its own adds to the titles or descriptions of another's. Each licence is the one
-the package declares. CC-BY-4.0 is at <https://creativecommons.org/licenses/by/4.0/>, CC-BY-SA-2.5 at
-<https://creativecommons.org/licenses/by-sa/2.5/>: whoever passes on the titles and descriptions of MDN's pages
-passes them on under that licence. \`scripts/starter-index/guides.jsonl\` comes first: where a page has a line there,
-the line describes it.
+A package without documents adds to the titles or descriptions of another package. Each license is the one that the
+package declares. CC-BY-4.0 is at <https://creativecommons.org/licenses/by/4.0/>, CC-BY-SA-2.5 at
+<https://creativecommons.org/licenses/by-sa/2.5/>: if you redistribute the titles and descriptions of MDN's pages, you
+must do so under that license. If a page has a line in \`scripts/starter-index/guides.jsonl\`, that line describes it.
 
-To make it again: \`node scripts/starter-index.ts\`, with \`npm\` on the path and the npm registry in reach. The packages
-are pinned by version and hash, and the result is the same file each time, byte for byte under the same zlib:
+To generate it again, run \`npx node scripts/starter-index.ts\`, with access to the npm registry. The packages are pinned
+by version and hash, so the result is the same each time, byte for byte under the same zlib:
 sha256 \`${sha256}\` unpacked.
 `
 }

@@ -10,7 +10,7 @@ import { join } from "node:path"
 
 const bin = join(import.meta.dirname, "../bin")
 
-/** A port that is free: a build may share the network of its machine. */
+/** A free port, because a build may share its machine's network. */
 const listener = createServer().listen(0, "127.0.0.1")
 await once(listener, "listening")
 const address = listener.address()

@@ -10,7 +10,7 @@ const keyOf = ({ geo, locale, num, page, query, safe, target }: Search): string 
     .update(JSON.stringify([target, query, geo, locale, page, num, safe]))
     .digest("base64url")}`
 
-/** Answers as JSON. Nobody waits for one to be written. */
+/** Caches answers as JSON. The caller does not wait for writes. */
 export const makeCache = (redis: Redis, failed: (error: unknown) => void) => ({
   get: async (search: Search): Promise<ReadonlyArray<UpstreamRow> | undefined> => {
     const text = await redis.get(keyOf(search))

@@ -16,7 +16,7 @@ const lookup = {
     from api_keys k join accounts a on a.id = k.account_id where k.digest = $1 and k.revoked_at is null`
 }
 
-/** Keys by keyed hash. Answers are cached, refusals too; what is cached is the promise, so that a crowd asks once. */
+/** Looks up keys by keyed hash. Caches promises, including rejections, so that concurrent callers share a query. */
 export const makeKeys = (pool: Pool, pepper: string) => {
   const cache = new Map<string, { readonly caller: Promise<Caller | undefined>; readonly until: number }>()
 
@@ -34,7 +34,7 @@ export const makeKeys = (pool: Pool, pepper: string) => {
       if (cached !== undefined && cached.until > now) return cached.caller
       const caller = find(digest)
       caller.catch(() => cache.delete(name))
-      // The oldest goes: a map keeps the order in which its entries were made.
+      // Removes the oldest entry, because a map keeps insertion order.
       cache.delete(name)
       if (cache.size >= maxEntries) cache.delete(cache.keys().next().value ?? "")
       cache.set(name, { caller, until: now + ttlMs })

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg"
 import type { Search } from "./Search.ts"
 
-/** What the account could spend as the request arrived, and what of it was taken. */
+/** The credits that the account could spend when the request arrived, and the credits that were reserved. */
 export interface Hold {
   readonly id: string
   readonly accountId: string
@@ -14,7 +14,7 @@ export interface Hold {
   readonly fromBalance: number
 }
 
-/** The account as it is, when it cannot pay. */
+/** The account's state if it cannot pay. */
 export type Exceeded = Omit<Hold, "id" | "fromQuota" | "fromBalance">
 
 export interface Logged {
@@ -37,14 +37,14 @@ interface AccountRow {
   readonly from_quota: string | null
 }
 
-/** A quota that is over begins anew with the calendar month, in the statement that looks at it. */
+/** An expired quota restarts with the calendar month, in the statement that reads it. */
 const before = `
   select id, plan, quota, balance,
     case when period_end <= now() then 0 else used end as used,
     case when period_end <= now() then date_trunc('month', now(), 'utc') + interval '1 month' else period_end end as period_end
   from accounts where id = $1 for update`
 
-/** Takes the credits where they fit, quota before balance, and answers how the account stood before. */
+/** Reserves credits if there are enough, the quota first, and returns the account's previous state. */
 const debit = `
   update accounts a
   set used = b.used + least($2, b.quota - b.used),
@@ -55,7 +55,7 @@ const debit = `
 
 const lease = "now() + interval '105 seconds'"
 
-// A credit that was held and is charged moves no row of the account again: only what is given back does.
+// Charging a held credit does not update the account's row again. Only returned credits do.
 const logColumns = `
   id, account_id, key_id, batch_id, target, query, geo, locale, page, num, safe, source, outcome, credits, cached,
   result_count, duration_ms`
@@ -135,7 +135,7 @@ const toRow = ({ batchId, cached, durationMs, id, keyId, outcome, resultCount, s
   duration_ms: durationMs
 })
 
-/** What was charged goes to the quota first; what comes back goes to the balance first. */
+/** Charges the quota first, and returns credits to the balance first. */
 const division = (hold: Hold, charged: number) => {
   const unspent = hold.fromQuota + hold.fromBalance - charged
   const toBalance = Math.min(unspent, hold.fromBalance)
@@ -145,7 +145,7 @@ const division = (hold: Hold, charged: number) => {
 
 export interface Ledger {
   readonly reserve: (holdId: string, accountId: string, credits: number) => Promise<Hold | Exceeded>
-  /** Charges one credit for each entry and gives the rest back. Fails when the lease has run out. */
+  /** Charges one credit for each entry and returns the rest. Fails if the lease has expired. */
   readonly settle: (hold: Hold, logged: ReadonlyArray<Logged>) => Promise<void>
 }
 
@@ -196,7 +196,7 @@ export const transactions = (pool: Pool): Ledger => {
   }
 }
 
-/** The same with one statement for each phase, which is a transaction by itself: two round trips and two commits. */
+/** The same with one statement for each phase, each in its own transaction: two round trips and two commits. */
 export const statements = (pool: Pool): Ledger => ({
   reserve: async (holdId, accountId, credits) => {
     const { rows } = await pool.query<AccountRow>({ ...sql.debitAndHold, values: [accountId, credits, holdId] })
@@ -221,6 +221,6 @@ const sweep = `
   )
   update accounts a set used = a.used - o.quota, balance = a.balance + o.balance from owed o where a.id = o.account_id`
 
-/** Gives back what crashed processes have held. */
+/** Returns credits held by crashed processes. */
 export const startSweeper = (pool: Pool, failed: (error: unknown) => void): NodeJS.Timeout =>
   setInterval(() => pool.query(sweep).catch(failed), 10_000)

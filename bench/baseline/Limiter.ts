@@ -10,8 +10,8 @@ declare module "ioredis" {
 }
 
 /**
- * An exact rolling minute as a list of the moments at which requests were admitted, oldest first. A list is cheaper than
- * the customary sorted set: both ends are at hand, and members need no names of their own.
+ * An exact rolling minute as a list of the times of admitted requests, oldest first. A list is cheaper than the usual
+ * sorted set, because both ends are directly accessible and members need no unique names.
  */
 const lua = `
 local time = redis.call("TIME")

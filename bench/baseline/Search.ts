@@ -12,7 +12,7 @@ export interface Search {
   readonly source: string
 }
 
-/** A refusal as it is sent, but for the request's id. */
+/** The body of an error response, without the request id. */
 export interface Refused {
   readonly error: string
   readonly message: string
@@ -39,7 +39,7 @@ const isTarget = (value: unknown): value is Search["target"] =>
 const whole = (value: unknown): number =>
   typeof value === "number" ? value : typeof value === "string" && /^[0-9]+$/.test(value) ? Number(value) : Number.NaN
 
-/** All failures together, then the country, then what the target serves: as the contract has it. */
+/** Reports all field errors together, then the country, then the target's limits, in the contract's order. */
 export const parseSearch = (raw: Readonly<Record<string, unknown>>): Search | Refused => {
   const issues: Array<{ readonly field: string; readonly message: string }> = []
   const { geo = "us", locale, num = 10, page = 1, safe = "off", source = "api", target = "alpha_search" } = raw

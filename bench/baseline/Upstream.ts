@@ -1,4 +1,4 @@
-// The HTTP client that Quarry uses too: faster than Node's own `fetch`, which is made of it.
+// The same HTTP client as Quarry's. It is faster than Node's `fetch`, which is built on it.
 import * as Undici from "@effect/platform-node/Undici"
 import type { UpstreamRow } from "../../src/domain/search/Organic.ts"
 import type { Search } from "./Search.ts"
@@ -23,7 +23,7 @@ interface Answer {
   }>
 }
 
-/** A SearXNG, over connections that are kept. Fails with whatever it did not do. */
+/** A client of SearXNG with keep-alive connections. Rejects if a call fails in any way. */
 export const makeUpstream = (base: string) => {
   const agent = new Undici.Agent({ connections: null })
 
@@ -45,7 +45,7 @@ export const makeUpstream = (base: string) => {
     })
     const text = await response.body.text()
     if (response.statusCode !== 200) throw new Error(`the upstream answered ${response.statusCode}`)
-    // The upstream's answer is not ours to trust: what is not as documented fails the search.
+    // The upstream's response is untrusted: if it differs from the documentation, the search fails.
     const { results } = JSON.parse(text) as Answer
     if (!Array.isArray(results)) throw new Error("the upstream's answer is not as documented")
     return results
@@ -53,7 +53,7 @@ export const makeUpstream = (base: string) => {
       .map(({ content, title, url }) => ({ url, title, snippet: content ?? "" }))
   }
 
-  /** Ten rows are on a page of the upstream: more, and later ones, take several pages. */
+  /** The upstream has ten rows per page, so more or later rows need several pages. */
   return async (search: Search): Promise<ReadonlyArray<UpstreamRow>> => {
     const from = (search.page - 1) * search.num
     const first = Math.floor(from / 10) + 1

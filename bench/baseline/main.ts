@@ -14,16 +14,16 @@ import { makeUpstream } from "./Upstream.ts"
 
 /*
  * The search API as a careful engineer would write it by hand: Fastify, pg and ioredis, one statement at a time. It does
- * what Quarry does for a search, and is what Quarry is measured against.
+ * the same work as Quarry for a search, so that Quarry can be compared with it.
  */
 
 const pool = new Pool({ connectionString: settings.databaseUrl, max: settings.poolSize, keepAlive: true })
-// Commands of one tick travel together.
+// Sends the commands of one tick in a single write.
 const redis = new Redis(settings.redisUrl, { enableAutoPipelining: true })
 
 const app = Fastify({
   logger: { level: "info" },
-  // One line for each request, written below, where Fastify would write two.
+  // The request log below writes one line per request. Fastify would write two.
   logController: new LogController({ disableRequestLogging: true }),
   bodyLimit: 1_048_576,
   genReqId: (request) => {
@@ -133,7 +133,7 @@ interface Ran {
   readonly organic: ReadonlyArray<OrganicResult> | undefined
 }
 
-/** Asks the cache, then the upstream. What a result is, is decided by the same function as in Quarry. */
+/** Tries the cache, then the upstream. Ranks results with the same function as Quarry. */
 const run = async (caller: Caller, search: Search, batchId: string | null): Promise<Ran> => {
   const startedAt = Date.now()
   const logged = (outcome: Ledger.Logged["outcome"], cached: boolean, resultCount: number): Ledger.Logged => ({
@@ -191,7 +191,7 @@ const result = {
   }
 } as const
 
-/** Serialised by code that is compiled from it. */
+/** Fastify compiles a serializer from this schema. */
 const searchSchema = { response: { 200: { type: "object", properties: result } } } as const
 const bulkRow = { status: text, error: text, message: text, ...result } as const
 const bulkSchema = {
@@ -233,7 +233,7 @@ app.get<{ Querystring: Record<string, unknown> }>(
   }
 )
 
-/** A row of a batch: a search, or what is wrong with it. */
+/** A row of a batch: a search, or its validation errors. */
 const parseRow = (body: Readonly<Record<string, unknown>>, row: unknown): Search | Refused => {
   if (typeof row === "string") return parseSearch({ ...body, query: row })
   if (typeof row === "object" && row !== null) return parseSearch({ ...body, ...row })

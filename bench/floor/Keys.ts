@@ -8,11 +8,11 @@ export interface Caller {
   readonly concurrency: number
 }
 
-// As `src/layers/sql/keys/PrincipalCache.ts` has them.
+// The same values as in `src/layers/sql/keys/PrincipalCache.ts`.
 const renewEveryMs = 3_000
 const maxReadTogether = 256
 
-/** The columns that Quarry reads of a key and its account, of which this program needs three. */
+/** The columns of a key and its account that Quarry reads. This program uses three of them. */
 const lookup = {
   name: "keys",
   text: `select a.id, a.email, a.plan, a.quota, a.concurrency, a.cycle_start, a.created_at, a.suspended_at, a.next_plan,

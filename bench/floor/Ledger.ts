@@ -15,7 +15,7 @@ interface Reservation {
   readonly credits: number
 }
 
-/** A row of `ledger_reserve`. The driver gives a `bigint` as text. */
+/** A row of `ledger_reserve`. The driver returns `bigint` as text. */
 export interface Reserved {
   readonly status: "held" | "exceeded" | "stale" | "unknown"
   readonly plan: Plan
@@ -43,7 +43,7 @@ const connect = async (connectionString: string): Promise<pg.Client> => {
   return client
 }
 
-/** One connection for each kind of statement, because each has one statement on the wire at most. */
+/** One connection for each kind of statement, because each kind has at most one statement in flight. */
 export const makeLedger = async (databaseUrl: string) => {
   const [reserving, settling] = [await connect(databaseUrl), await connect(databaseUrl)]
   const reserve = grouped<Reservation, Reserved>(maxBatch, async (batch) => {

@@ -1,4 +1,4 @@
-/** What the floor is started with; the names are those of Quarry's own settings. */
+/** Settings of the floor, with the same names as Quarry's settings. */
 export const settings = {
   port: Number(process.env.PORT ?? 3002),
   databaseUrl: process.env.DATABASE_URL ?? "postgres://postgres@127.0.0.1:5432/quarry",

@@ -30,7 +30,7 @@ export const makeSharedState = async (url: string) => {
     hit: async (credential: string, limit: number): Promise<Decision> => {
       writer.hold()
       const reply = await redis.evalsha(digest, 1, `quarry:rl:{${credential}}`, limit, windowMs * 1000)
-      // What the script returns, as its author knows.
+      // The cast states the script's return type.
       const [admitted, counted, oldest, now] = reply as [number, number, number, number]
       const leavesAtMs = oldest / 1000 + windowMs
       return {
@@ -46,7 +46,7 @@ export const makeSharedState = async (url: string) => {
       const text = await redis.get(keyOf(query))
       return text === null ? undefined : new Ranking(JSON.parse(text).organic)
     },
-    /** Nobody waits for it. */
+    /** The caller does not wait for the write. */
     set: (query: string, { json }: Ranking): void => {
       writer.hold()
       void redis.set(keyOf(query), `${prefix}${json}}`, "PX", ttlMs)

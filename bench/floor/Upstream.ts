@@ -1,4 +1,4 @@
-// The HTTP client that Quarry uses, called as Quarry calls it.
+// Uses the same HTTP client as Quarry, in the same way.
 import * as Undici from "@effect/platform-node/Undici"
 import { rank, type UpstreamRow } from "../../src/domain/search/Organic.ts"
 import { Ranking } from "../../src/domain/search/Ranking.ts"
@@ -14,7 +14,7 @@ interface Row {
 
 const toRow = ({ content, title, url }: Row): UpstreamRow => ({ url, title, snippet: content })
 
-/** The ranked results of a SearXNG, believed as they come. */
+/** Returns the ranked results of a SearXNG without validating its response. */
 export const makeUpstream = (origin: string) => {
   const agent = new Undici.Agent()
   return (query: string): Promise<Ranking> =>

@@ -1,5 +1,5 @@
 /**
- * Sends what arrives together in one statement: entries that arrive while one is on the wire form the next, as in
+ * Sends concurrent entries in one statement: entries that arrive while a statement is in flight form the next one, like
  * `src/layers/sql/GroupCommit.ts`.
  */
 export const grouped = <Entry, Answer>(
@@ -8,7 +8,7 @@ export const grouped = <Entry, Answer>(
 ): ((entry: Entry) => Promise<Answer>) => {
   const waiting: Array<{ readonly entry: Entry; readonly end: (answer: Answer) => void }> = []
   let sending = false
-  // A statement that fails ends the process: a floor under load that is not served measures nothing.
+  // A failed statement ends the process, because a floor that fails requests measures nothing.
   const drain = async (): Promise<void> => {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, maxBatch)

@@ -9,9 +9,9 @@ import { type Decision, makeSharedState } from "./SharedState.ts"
 import { makeUpstream } from "./Upstream.ts"
 
 /*
- * What a search cannot cost less than, as long as the same is done: Quarry's round trips with Quarry's statements,
- * scripts, batches, HTTP client, ranking and answers, and nothing else. It checks nothing, logs nothing, measures
- * nothing, has no limits and no deadlines, and knows the requests of the benchmark alone.
+ * The lowest possible cost of a search: Quarry's round trips with Quarry's statements, scripts, batches, HTTP client,
+ * ranking and responses, and nothing else. It validates, logs and measures nothing, has no limits and no deadlines, and
+ * supports only the benchmark's requests.
  */
 
 const identify = await makeKeys(settings.databaseUrl, settings.keyPepper)
@@ -55,7 +55,7 @@ const send = (response: ServerResponse, status: number, headers: Headers, body: 
 const sendError = (response: ServerResponse, status: number, headers: Headers, error: object): void =>
   send(response, status, headers, JSON.stringify({ ...error, request_id: headers["x-request-id"] }))
 
-/** The caller of a request that the limit admits. Everybody else is answered. */
+/** Returns the caller of an admitted request. Responds to all other requests itself. */
 const admit = async (request: IncomingMessage, response: ServerResponse, headers: Headers) => {
   const caller = await identify(request.headers.authorization)
   if (caller === undefined) {
@@ -158,7 +158,7 @@ const serveBatch = async (
   const [holdId, batchId, credits] = [makeId("hld_"), makeId("bat_"), queries.length]
   const before = await ledger.reserve({ holdId, accountId: caller.accountId, credits })
   if (before.status !== "held") return refuseQuota(response, headers, credits, before)
-  // As many rows at once as Quarry's workers for a caller with the benchmark's concurrency: all of them.
+  // Runs all rows concurrently, like Quarry for a caller with the benchmark's concurrency.
   const rows = await Promise.all(queries.map((query, rowIndex) => run(caller, query, { ...place, batchId, rowIndex })))
   const entries = rows.map(({ entry }) => entry)
   const { balance } = await ledger.settle({ holdId, accountId: caller.accountId, entries })

@@ -12,7 +12,7 @@ const sites = 5_000
 const exponent = 1.07
 const shift = 2.7
 
-/** Numbers in [0, 1) that are the same in each run (mulberry32). */
+/** Random numbers in [0, 1) that are the same in each run (mulberry32). */
 export const randomFrom = (seed: number): (() => number) => {
   let state = seed
   return () => {
@@ -23,7 +23,7 @@ export const randomFrom = (seed: number): (() => number) => {
   }
 }
 
-/** Draws ranks by Zipf, by the inverse of the integral of the density. */
+/** Draws ranks from a Zipf distribution by inverting the integral of its density. */
 const rankFrom = (most: number) => {
   const power = 1 - exponent
   const low = (1 + shift) ** power
@@ -37,7 +37,7 @@ const siteRank = rankFrom(sites)
 const consonants = "bdfgklmnprstvz"
 const vowels = "aeiou"
 
-/** The word of a rank: syllables, so that the frequent words are short. */
+/** The word of a rank, built from syllables so that frequent words are short. */
 export const wordOfRank = (rank: number): string => {
   let rest = rank
   let word = ""
@@ -51,7 +51,7 @@ export const wordOfRank = (rank: number): string => {
 const between = (random: () => number, least: number, most: number): number =>
   least + Math.floor(random() * (most - least + 1))
 
-/** The document of a number, the same in each run. */
+/** Generates the document with this number, the same in each run. */
 export const documentOf = (number: number): Document => {
   const random = randomFrom(number * 7_919 + 1)
   const words = (count: number, least: number) =>
@@ -70,7 +70,7 @@ export const documentOf = (number: number): Document => {
   }
 }
 
-/** A search for words that stand together in a document: so the frequent words are searched for frequently. */
+/** A query of words that occur together in a document, so that frequent words are searched for frequently. */
 export const queryFor = (random: () => number, documents: number, words: number): string => {
   const { description, title } = documentOf(Math.floor(random() * documents))
   const text = (random() < 0.5 ? title : description).replace(".", "").split(" ")
@@ -78,7 +78,7 @@ export const queryFor = (random: () => number, documents: number, words: number)
   return text.slice(start, start + words).join(" ")
 }
 
-/** Queries that cost as much as queries can: up to 400 characters of frequent words, phrases, prefixes and operators. */
+/** The most expensive queries: up to 400 characters of frequent words, phrases, prefixes and operators. */
 export const greedyQuery = (random: () => number): string => {
   const style = Math.floor(random() * 6)
   const most = [5, 50, 1_000, vocabulary][Math.floor(random() * 4)] ?? 5

@@ -24,7 +24,7 @@ const concurrency = 8
 const searches = Number(values.searches)
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Words of a title and a number, which makes every search a different one. */
+/** Words of a title and a number, so that every query is different. */
 const queries = (): ReadonlyArray<string> => {
   const lines = gunzipSync(readFileSync(pathOf("data/starter-index.jsonl.gz")))
     .toString()
@@ -36,7 +36,7 @@ const queries = (): ReadonlyArray<string> => {
   })
 }
 
-/** Asks until the limit of requests allows it. */
+/** Retries until the rate limit allows the request. */
 const search = async (port: number, key: string, query: string): Promise<void> => {
   for (;;) {
     const address = `http://127.0.0.1:${port}/v1/query?query=${encodeURIComponent(query)}`

@@ -17,8 +17,8 @@ import { documentOf, greedyQuery, queryFor, randomFrom } from "./Corpus.ts"
 
 const usage = `npx node bench/index/scale.ts [--store postgres|embedded] [--documents N] [--searches N] [--greedy N]
 
-Loads N generated documents (1,000,000 on Postgres, 100,000 embedded), then searches. Postgres is a server of its own, or
-the one that BENCH_DATABASE_URL names.`
+Loads N generated documents (1,000,000 on Postgres, 100,000 embedded), then searches. Starts its own Postgres, unless
+BENCH_DATABASE_URL names a server.`
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +48,7 @@ const timed = (index: DocumentIndex["Service"], query: string) =>
     return { query, ms: performance.now() - startedAt, found: rows.length }
   })
 
-/** One search after the other. */
+/** Runs searches one after the other. */
 const searchAll = (index: DocumentIndex["Service"], queries: ReadonlyArray<string>) =>
   Effect.forEach(queries, (query) => timed(index, query))
 
@@ -97,7 +97,7 @@ const searches = Effect.gen(function* () {
   yield* Console.log(`1 to 5 words: ${quantiles(all)}`)
 })
 
-/** Queries of 400 characters, of words that stand together in documents. */
+/** Queries of 400 characters, from words that occur together in documents. */
 const long = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const random = randomFrom(55)
@@ -122,14 +122,14 @@ const greedy = Effect.gen(function* () {
   for (const { ms, query } of slowest.slice(0, 3)) yield* Console.log(`  ${ms.toFixed(0)} ms: ${query.slice(0, 100)}`)
 })
 
-/** Loads in a process of its own, as `index load` does beside a server. */
+/** Loads documents in a separate process, like `index load` next to a running server. */
 const loadElsewhere = (url: string) =>
   Effect.acquireRelease(
     Effect.sync(() => spawn(process.execPath, [import.meta.filename, "--into", url], { stdio: "inherit" })),
     (child) => Effect.sync(() => child.kill())
   )
 
-/** Searches alone, and beside a load that is longer than they are. */
+/** Measures searches alone, and then during a load that outlasts them. */
 const whileLoading = Effect.fnUntraced(function* (url: string) {
   const index = yield* DocumentIndex
   const queries = realistic(77, 300, 3)
@@ -141,7 +141,7 @@ const whileLoading = Effect.fnUntraced(function* (url: string) {
   yield* Console.log(`while documents are loaded: ${quantiles(beside.map(({ ms }) => ms))}`)
 }, Effect.scoped)
 
-/** The time that a start takes before the first search: the database, the migrations and the figures. */
+/** Startup time before the first search: the database, the migrations and the index statistics. */
 const opened = (layer: Layer.Layer<DocumentIndex | SqlClient.SqlClient>) =>
   Effect.gen(function* () {
     const startedAt = performance.now()

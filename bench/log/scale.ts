@@ -23,10 +23,10 @@ import { start } from "../support/Stores.ts"
 
 const usage = `npx node bench/log/scale.ts [--rows N] [--months N] [--kept N] [--share N]
 
-Makes N charged searches (20,000,000) of 10,000 accounts over this month and the --months (2) before it. One account has one
-search of --share (20). Then measures disk space, history, usage and retention; or, where the log has only the --kept months
-of them, \`ledger verify\`. Postgres is a server of its own,
-or the one that BENCH_DATABASE_URL names; psql loads the searches.`
+Generates N charged searches (20,000,000) of 10,000 accounts over this month and the --months (2) before it. Of every
+--share (20) searches, one belongs to a single large account. Then measures disk space, history, usage and retention.
+With --kept, the log retains only that many months, and \`ledger verify\` is measured instead. Starts its own Postgres,
+unless BENCH_DATABASE_URL names a server; psql loads the searches.`
 
 const { values } = parseArgs({
   options: {
@@ -64,12 +64,12 @@ const fill = (url: string) =>
     )
   })
 
-/** The first process of the Postgres server; undefined where the server is not ours. */
+/** The main process of the Postgres server. Undefined if the benchmark did not start it. */
 let postgres: number | undefined
 
 const usedMs = () => (postgres === undefined ? Number.NaN : cpuMs(postgres))
 
-/** The time of an effect, and the CPU time of Postgres in it, which a busy machine changes less. */
+/** The elapsed time of an effect, and Postgres's CPU time during it, which varies less on a busy machine. */
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const [startedAt, usedBefore] = [performance.now(), usedMs()]
@@ -86,7 +86,7 @@ const quantiles = (times: ReadonlyArray<number>) => {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms`
 }
 
-/** The time of each of 20 runs, after one that warms up. */
+/** The time of each of 20 runs, after a warm-up run. */
 const repeated = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     yield* effect
@@ -156,7 +156,7 @@ const history = Effect.gen(function* () {
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** A few searches of a thousand accounts, as they come between two verifications. */
+/** Adds a few searches of a thousand accounts, as between two verifications. */
 const searchMore = (count: number) =>
   Effect.gen(function* () {
     const ledger = yield* Ledger
@@ -186,7 +186,7 @@ const verification = Effect.gen(function* () {
   yield* report("--full", ledger.verifyFully)
 })
 
-/** Changes entries behind the back of the trigger that forbids it. */
+/** Changes entries with the trigger that forbids it turned off. */
 const tamper = (change: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -195,7 +195,7 @@ const tamper = (change: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, Sql
     yield* sql`alter table ledger_entries enable trigger ledger_entries_append_only`
   })
 
-/** Damages the books in each way, every one on an account of its own, and says which a full verification finds. */
+/** Damages the books in each way, each on a separate account, and prints which a full verification finds. */
 const damage = Effect.gen(function* () {
   const ledger = yield* Ledger
   const faults: Readonly<
@@ -230,7 +230,7 @@ const damage = Effect.gen(function* () {
   }
 })
 
-/** Drops the months before this one, beside searches, one after the other. */
+/** Drops the months before this one, one after the other, while searches run. */
 const retention = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const ledger = yield* Ledger

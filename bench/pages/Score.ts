@@ -1,4 +1,4 @@
-/** Runs of four words of a text, with how often each occurs. */
+/** All sequences of four words in a text, with their counts. */
 const shingles = (text: string): ReadonlyMap<string, number> => {
   const words = text.match(/[\p{L}\p{N}_]+/gu) ?? []
   const counts = new Map<string, number>()
@@ -19,7 +19,7 @@ const mean = (values: ReadonlyArray<number>): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 
 /**
- * Compares extracted texts with judged ones as the public article extraction benchmark does: precision and recall of
+ * Compares extracted texts with judged texts like the public article extraction benchmark: precision and recall of
  * four-word shingles, averaged over the pages, and F1 of the averages.
  */
 export const score = (pairs: ReadonlyArray<{ readonly judged: string; readonly extracted: string }>): Score => {

@@ -10,7 +10,7 @@ import { readDocument } from "../../src/layers/pages/readDocument.ts"
 import { score } from "./Score.ts"
 
 /**
- * Measures how well the main text of pages is found, beside the library alone and the text of `quarry index load`:
+ * Measures how well the main text of pages is found, compared with the library alone and with `quarry index load`:
  * `npm run pages -- FOLDER`. The folder has `truth.json` (`{id: {url, text}}`) and `html/ID.html.gz`, like the halves of
  * the public article extraction benchmark.
  */

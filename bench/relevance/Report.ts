@@ -1,7 +1,7 @@
 import { type JudgedSet, kinds, sets } from "./Judgement.ts"
 import { emptyPages, type Found, firstRight, type Scores, scores } from "./Score.ts"
 
-/** What an engine found for the queries of each set, and how long its searches took. */
+/** An engine's results for the queries of each set, and its search times. */
 export interface Run {
   readonly engine: string
   readonly found: Readonly<Partial<Record<JudgedSet, ReadonlyArray<Found>>>>
@@ -52,7 +52,7 @@ const byKind = (runs: ReadonlyArray<Run>): string => {
   return `## By kind, all queries\n\n${table(["", ...columns], rows)}\n`
 }
 
-/** Pages of results as Markdown. `about` says what was run where. */
+/** Formats results as Markdown. `about` describes the run and the machine. */
 export const markdown = (runs: ReadonlyArray<Run>, about: string): string =>
   [
     `# Relevance\n\n${about} [README](../relevance/README.md) says how the queries were judged and what the figures mean.\n`,
@@ -67,7 +67,7 @@ export const markdown = (runs: ReadonlyArray<Run>, about: string): string =>
     )}\n`
   ].join("\n")
 
-/** The figures by engine and set, and by query the position of its first right page (null where there is none). */
+/** The metrics by engine and set, and the position of each query's first right page (null if there is none). */
 export const json = (runs: ReadonlyArray<Run>): object =>
   Object.fromEntries(
     runs.map((run) => [
@@ -89,8 +89,8 @@ export const json = (runs: ReadonlyArray<Run>): object =>
 const maxMissPosition = 3
 
 /**
- * The queries whose first right page is not among the first three, with what stands there instead. Those that are held
- * out are not shown: a ranking that is made with them would be judged by what it was made for.
+ * Lists the queries without a right page among the first three, with the pages found instead. Held-out queries are not
+ * shown, because a ranking that was tuned with them could not be judged by them.
  */
 export const misses = (run: Run): string =>
   (run.found.queries ?? [])

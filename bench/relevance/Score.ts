@@ -1,9 +1,9 @@
 import type { Judgement } from "./Judgement.ts"
 
-/** Positions that count: a page of results. */
+/** Number of positions that count: one page of results. */
 export const depth = 10
 
-/** From this grade on a page is right. */
+/** The lowest grade of a right page. */
 const rightGrade = 2
 
 /** The addresses that an engine found for a query, best first. */
@@ -12,7 +12,7 @@ export interface Found {
   readonly urls: ReadonlyArray<string>
 }
 
-/** Position of the first right page, from 1; undefined where none is among the first ten. */
+/** Position of the first right page, from 1. Undefined if none is among the first ten. */
 export const firstRight = ({ judgement, urls }: Found): number | undefined => {
   const index = urls.slice(0, depth).findIndex((url) => (judgement.relevant[url] ?? 0) >= rightGrade)
   return index === -1 ? undefined : index + 1
@@ -21,10 +21,10 @@ export const firstRight = ({ judgement, urls }: Found): number | undefined => {
 const gain = (grades: ReadonlyArray<number>): number =>
   grades.slice(0, depth).reduce((sum, grade, index) => sum + (2 ** grade - 1) / Math.log2(index + 2), 0)
 
-/** nDCG@10: the gain of the pages found, against the gain of the best order of all graded pages. */
+/** nDCG@10: the gain of the found pages, relative to the best possible order of all graded pages. */
 export const ndcg = ({ judgement, urls }: Found): number => {
   const best = gain(Object.values(judgement.relevant).sort((a, b) => b - a))
-  // An address counts once, so that repeated results do not add up to more than the best order.
+  // Counts each address once, so that repeated results cannot exceed the best order.
   return best === 0 ? 0 : gain([...new Set(urls)].map((url) => judgement.relevant[url] ?? 0)) / best
 }
 
@@ -40,7 +40,7 @@ export interface Scores {
 const mean = (values: ReadonlyArray<number>): number =>
   values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The figures over queries that have an answer. */
+/** Metrics over queries that have an answer. */
 export const scores = (found: ReadonlyArray<Found>): Scores => {
   const answerable = found.filter(({ judgement }) => judgement.kind !== "none")
   const positions = answerable.map(firstRight)
@@ -55,7 +55,7 @@ export const scores = (found: ReadonlyArray<Found>): Scores => {
   }
 }
 
-/** How many of the queries that nothing answers got an empty page, and how many such queries there are. */
+/** The number of unanswerable queries that got an empty page, and the number of unanswerable queries. */
 export const emptyPages = (found: ReadonlyArray<Found>): readonly [empty: number, queries: number] => {
   const unanswerable = found.filter(({ judgement }) => judgement.kind === "none")
   return [unanswerable.filter(({ urls }) => urls.length === 0).length, unanswerable.length]

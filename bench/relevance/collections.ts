@@ -7,9 +7,9 @@ import { ndcg } from "./Score.ts"
 /** Scores of a search engine over the queries of a collection. */
 export interface CollectionScores {
   readonly ndcg: number
-  /** Of the first document with any gain. */
+  /** Mean reciprocal rank of the first document with any gain. */
   readonly mrr: number
-  /** Queries for which nothing is found. */
+  /** Queries without results. */
   readonly empty: number
 }
 
@@ -34,14 +34,14 @@ const searchAll = (find: Find, { queries }: Collection) =>
     Effect.map(find(query, locale), (urls) => ({ judgement: { kind: "topic", query, relevant } as const, urls }))
   )
 
-/** The scores of the built-in index, in a store of its own. */
+/** The scores of the built-in index, in its own store. */
 export const scoreCollection = (collection: Collection, store: Layer.Layer<DocumentIndex>) =>
   Effect.gen(function* () {
     const find = yield* quarry(collection.documents)
     return scoresOf(yield* searchAll(find, collection))
   }).pipe(Effect.provide(store))
 
-/** The own judged sets in the form of a collection, over the starter documents. */
+/** Our own judged sets over the starter documents, in the form of a collection. */
 export const ownCollections = (documents: Collection["documents"]): ReadonlyArray<Collection> =>
   sets.map((set) => ({
     name: set,

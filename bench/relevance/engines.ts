@@ -14,7 +14,7 @@ export type Find = (query: string, locale?: string) => Effect.Effect<ReadonlyArr
 
 const builtIn = DocumentIndexSql.layer.pipe(Layer.provide(Migrations.layer))
 
-/** The built-in index, in a database of its own, empty. */
+/** An empty built-in index in its own database. */
 export const embedded = builtIn.pipe(Layer.provide(Pglite.layer({ dataDir: undefined })), Layer.orDie)
 export const onPostgres = builtIn.pipe(Layer.provide(Postgres.layer), Layer.orDie)
 
@@ -27,7 +27,7 @@ export const quarry = (documents: ReadonlyArray<Document>): Effect.Effect<Find, 
       Effect.map(index.search(searchRequest({ query, locale, num: depth })), (rows) => rows.map(({ url }) => url))
   })
 
-/** A query in parts, so that each library gets its operators in its own language. */
+/** The parts of a query, to translate its operators into each library's syntax. */
 interface Parts {
   readonly wanted: ReadonlyArray<string>
   readonly excluded: ReadonlyArray<string>
@@ -44,7 +44,7 @@ const parts = (query: string): Parts => {
   return { wanted, excluded }
 }
 
-/** Each word of a text; of a phrase, all of them in a row. */
+/** The words of a text, or a phrase as consecutive words. */
 const ftsTerm = (term: string): string => `"${term.replace(/^"|"$/g, "").replaceAll('"', " ")}"`
 
 /** SQLite FTS5: any of the words, by BM25, with Porter's stemmer; a word in the title counts four times. */

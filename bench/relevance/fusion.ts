@@ -29,7 +29,7 @@ const fused =
         .map(({ row }) => row.url)
     )
 
-/** For each folder: rankings of the same documents, each alone and each two of them merged, as a table. */
+/** Prints a table for each folder: rankings of the same documents, alone and merged in pairs. */
 export const fusionTable = (folders: ReadonlyArray<string>, store: Layer.Layer<DocumentIndex>) =>
   Effect.map(
     Effect.forEach(folders.map(readCollection), (collection) =>

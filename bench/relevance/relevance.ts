@@ -1,4 +1,4 @@
-// Measures what the built-in index finds, beside two libraries, with the judged queries of this folder.
+// Compares the built-in index with two libraries on the judged queries of this folder.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -32,7 +32,7 @@ const isSet = (name: string): name is JudgedSet => sets.some((set) => set === na
 const quantile = (sorted: ReadonlyArray<number>, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 
-/** Searches twice for each query: the first time is for the answers, the second for the time. */
+/** Runs each query twice: first for the results, then for the time. */
 const run = (engine: string, find: Find, chosen: ReadonlyArray<JudgedSet>) =>
   Effect.gen(function* () {
     const found: Partial<Record<JudgedSet, ReadonlyArray<Found>>> = {}
@@ -76,7 +76,7 @@ const program = Effect.gen(function* () {
   writeFileSync(`${results}relevance.json`, `${JSON.stringify(json(runs), undefined, 2)}\n`)
 })
 
-/** The work of `--collection`, with `--fuse` or without, and of `--ablations`. */
+/** Implements `--collection`, with or without `--fuse`, and `--ablations`. */
 const compared = Effect.gen(function* () {
   if (options.ablations) return yield* printAblations(options.collection)
   if (options.fuse) return console.log(yield* fusionTable(options.collection, embedded))

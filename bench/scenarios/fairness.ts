@@ -6,14 +6,14 @@ import { alternate, measure, type Work } from "../support/Runs.ts"
 import type { Stage } from "../support/Stage.ts"
 import { all } from "./search.ts"
 
-/** Requests that the busy account has in flight. */
+/** Requests in flight of the busy account. */
 const crowd = 500
 const atMost = 3
 
 const alone = "alone"
 const crowded = `beside ${crowd}`
 
-/** One account's searches, of which none is answered from the cache. */
+/** Searches of one account, none of them cached. */
 const searchesOf = ({ secrets }: Stage, account: number, connections: number): Work => ({
   secrets: secrets.slice(account, account + 1),
   query: `fairness of account ${account}`,
@@ -32,7 +32,7 @@ export const fairness: Scenario = {
       const { pairs, seconds } = stage.scale
       for (let pair = 1; pair <= pairs; pair++) {
         for (const subject of subjects) {
-          // It begins before the other and ends after it.
+          // Starts before the other load and ends after it.
           const work = { ...searchesOf(stage, 0, crowd), urls: subject.urls, seconds: seconds + 1 }
           const flood = yield* Effect.forkChild(other.run(work))
           yield* Effect.sleep("500 millis")

@@ -27,12 +27,12 @@ export const accounts: Scenario = {
     })
 }
 
-/** Searches are spread over as many keys: more of them are a message of a hundred megabytes to the load. */
+/** Number of keys that searches are spread over. More would make the message to the load generator too large. */
 const maxSecrets = 100_000
 
 const openAtOnce = 200
 
-/** An idle connection, as a pool of a client keeps them: it has had one answer. */
+/** Opens an idle connection, as in a client's pool: it has received one response. */
 const idleConnection = (url: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -72,7 +72,7 @@ export const idle: Scenario = {
 
 const script = fileURLToPath(new URL("../../scripts/query-plans/load.sql", import.meta.url))
 
-/** Searches of ten thousand accounts over six months, made as for docs/internals/query-plans.md. */
+/** Loads searches of ten thousand accounts over six months, as for docs/internals/query-plans.md. */
 const fill = (rows: number) => (databaseUrl: string) =>
   Effect.sync(() => {
     if (rows === 0) return

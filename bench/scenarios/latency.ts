@@ -5,7 +5,7 @@ import { alternate, type Work } from "../support/Runs.ts"
 import { all } from "./search.ts"
 
 const perSecond = 100
-/** What may be added to the stub's own latency. */
+/** Maximum latency in addition to the stub's, in milliseconds. */
 const wanted = { p50: 2.5, p99: 10 } as const
 
 export const latency: Scenario = {

@@ -13,7 +13,7 @@ import { type Measurement, median, ratios, runsOf } from "../support/Measurement
 import { measureInProcess } from "../support/Runs.ts"
 import type { Stage } from "../support/Stage.ts"
 
-/** Each in turn, after a run that is not counted. */
+/** Alternates between the parts, after a warm-up run of each. */
 const alternateInProcess = Effect.fnUntraced(function* <E>(
   stage: Stage,
   inFlight: number,
@@ -31,7 +31,7 @@ const alternateInProcess = Effect.fnUntraced(function* <E>(
   return measurements
 })
 
-/** Pairs that a ledger for thousands of accounts is to carry. */
+/** Required pairs per second of a ledger with thousands of accounts. */
 const wantedPairs = 10_000
 
 export const ledger: Scenario = {
@@ -88,7 +88,7 @@ export const limiter: Scenario = {
     })
 }
 
-/** Decodings that are measured as one, because a clock read would take as long as one of them. */
+/** Decodings per measurement, because reading the clock takes as long as a single decoding. */
 const decodings = 1_000
 
 /** 3 % of a search's 0.45 ms. */
@@ -112,7 +112,7 @@ export const decode: Scenario = {
         ["query", () => repeat(() => Result.flatMap(decodeParameters(parameters), (fields) => toSearch(fields)))],
         ["batch", () => repeat(() => parseBulk({ queries, target: "alpha_search", geo: "de" }))]
       ])
-      // Milliseconds for a thousand decodings are microseconds for each.
+      // Milliseconds per thousand decodings equal microseconds per decoding.
       const microsOf = (name: string) => median(runsOf(measurements, name, "").map(({ cpu }) => cpu.service))
       const figures = [
         { name: "query", value: microsOf("query"), unit: "µs", wanted: { atMost: maxDecodeMicros } },

@@ -9,7 +9,7 @@ import { distinctSearches } from "./search.ts"
 
 const wanted = { startMs: 2000, residentMb: 350, growthPercent: 5 }
 
-/** The first search of a new process, whose code is not compiled and whose connections are not open. */
+/** Times the first search of a new process, with no compiled code and no open connections. */
 const firstSearch = (url: string, secret: string) =>
   Effect.promise(async () => {
     const startedAt = performance.now()
@@ -51,7 +51,7 @@ export const start: Scenario = {
     })
 }
 
-/** How much the values rise from first to last, in percent of their mean, along the straight line that fits them best. */
+/** The increase from the first to the last value along the best-fitting line, in percent of the mean. */
 export const growthPercent = (values: ReadonlyArray<number>): number => {
   const middle = (values.length - 1) / 2
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
@@ -62,7 +62,7 @@ export const growthPercent = (values: ReadonlyArray<number>): number => {
 
 const residentOf = ({ pids }: Subject.Subject): number => pids.reduce((sum, pid) => sum + residentMb(pid), 0)
 
-/** What is resident after each stretch of a load, which goes on until `isDone`. */
+/** Resident memory after each stretch of a load. The load continues until `isDone`. */
 const watched = Effect.fnUntraced(function* (
   stage: Stage,
   work: Work,
@@ -135,7 +135,7 @@ export const replicas: Scenario = {
     })
 }
 
-/** Here all processes share the machine's cores, so that the cost of a search says more than the number of them. */
+/** All processes share the machine's cores here, so the cost per search says more than the throughput. */
 export const workers: Scenario = {
   name: "workers",
   measures: "a search, the stub at 0 ms, 64 connections, all accounts, one service of several processes",

@@ -6,9 +6,9 @@ import { type Measurement, median, runsOf } from "../support/Measurement.ts"
 import { alternate } from "../support/Runs.ts"
 import { all, distinctSearches, ofTheFloor } from "./search.ts"
 
-/** Well formed and nobody's: what is looked up before it is refused. */
+/** A well-formed key that does not exist, so it is looked up before the 401. */
 const strangers = 1000
-/** Of a served request's CPU time, what a refusal may cost. */
+/** Maximum CPU time of an error response, as a share of a successful request's. */
 const atMost = 0.6
 
 export const refusals: Scenario = {
@@ -24,7 +24,7 @@ export const refusals: Scenario = {
         ["402", [stage.refused.withoutCredits]],
         ["429", [stage.refused.slow]]
       ]
-      // What the slow key's minute admits is spent before anybody measures.
+      // Uses up the slow key's rate limit before the measurement.
       const spent = { secrets: [stage.refused.slow], query: "spent", distinct: false, seconds: 1 }
       for (const { urls } of subjects)
         yield* stage.load.run({ ...spent, urls, shape: { kind: "paced", perSecond: 100 } })

@@ -4,7 +4,7 @@ import { type Figure, type Measurement, median, ratios, runsOf } from "../suppor
 import { alternate, measure, type Work } from "../support/Runs.ts"
 import type { Stage } from "../support/Stage.ts"
 
-/** Searches that no cache answers, spread over all accounts. */
+/** Searches that are never cached, spread over all accounts. */
 export const distinctSearches = ({ secrets }: Stage, connections = 64): Work => ({
   secrets,
   query: "what people look for",
@@ -14,7 +14,7 @@ export const distinctSearches = ({ secrets }: Stage, connections = 64): Work => 
 
 export const all = (stage: Stage) => Effect.all([stage.quarry, stage.baseline, stage.floor])
 
-/** Quarry's CPU time beside that of the floor, round by round. */
+/** Quarry's CPU time compared with the floor's, round by round. */
 export const ofTheFloor = (
   measurements: ReadonlyArray<Measurement>,
   variant: string,

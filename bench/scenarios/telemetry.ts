@@ -15,7 +15,7 @@ interface Observed extends Subject.Subject {
   readonly pid: number
 }
 
-/** A replica under a name of its own. */
+/** Starts a replica with its own name. */
 const observed = Effect.fnUntraced(function* (stage: Stage, name: string, env: Readonly<Record<string, string>>) {
   const { adminUrl, pid, url } = yield* Subject.quarryReplica(stage.ground, env)
   const subject: Observed = { name, urls: [url], pids: [pid], pid, adminUrl }
@@ -24,13 +24,13 @@ const observed = Effect.fnUntraced(function* (stage: Stage, name: string, env: R
 
 const everyTrace = { OTEL_TRACES_SAMPLER: "always_on" }
 
-/** Of throughput and of CPU time, as shares of what the service does with telemetry off. */
+/** Limits for throughput and CPU time, as ratios to the service with telemetry off. */
 const wanted = [
   { name: "default sampling", perSecond: 0.92, cpu: 1.09 },
   { name: "every trace", perSecond: 0.8, cpu: 1.25 }
 ]
 
-/** Spans that the process says it has dropped. */
+/** Dropped spans, as the process reports them. */
 const dropped = ({ adminUrl }: Observed) =>
   Effect.promise(async () => {
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
@@ -71,7 +71,7 @@ export const tracing: Scenario = {
             unit: "×",
             ...(asked === undefined ? {} : { wanted: { atMost: asked.cpu } })
           },
-          // A span that is dropped costs less than one that is sent.
+          // Dropped spans cost less than sent spans, so a result with many of them is too low.
           { name: `spans dropped, ${name}`, value: yield* dropped(subject), unit: "" }
         )
       }
@@ -79,14 +79,14 @@ export const tracing: Scenario = {
     })
 }
 
-/** Well within what a core does, and as many spans as from 200 searches. */
+/** Well within the capacity of a core, with as many spans as 200 searches. */
 const perSecond = 700
 const servedPerSecond = 200
-/** What a collector that is sick may add to the slowest of a hundred requests, beside one that is well. */
+/** The most that an unhealthy collector may add to the slowest of a hundred requests, compared with a healthy one. */
 const addedMs = 1
 const healthy = "healthy"
 
-/** Refused for what its key looks like: two spans, and nothing to wait for, whose tail would hide what is asked. */
+/** Rejected because of the form of its key: two spans, and no waits whose tail latency would hide the difference. */
 const refusals = (stage: Stage): Work => ({
   ...distinctSearches(stage),
   secrets: ["no key"],
@@ -113,7 +113,7 @@ export const collector: Scenario = {
       ]
       const subjects = [yield* observed(stage, off, {}), yield* kept(healthy, url), ...sick]
       const once: Stage = { ...stage, scale: { ...stage.scale, pairs: 1 } }
-      // Warmed up, so that what grows from here on is what is kept for the collector.
+      // Warms up first, so that any later growth is memory held for the collector.
       yield* alternate(once, subjects, served(stage))
       const before = subjects.map(({ pid }) => residentMb(pid))
       const measurements = [

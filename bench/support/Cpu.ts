@@ -7,7 +7,7 @@ interface Times {
   readonly parent: number
   /** Milliseconds in user and kernel mode of the process and its threads. */
   readonly ownMs: number
-  /** The same of its children that have ended. */
+  /** The same for its children that have exited. */
   readonly endedMs: number
 }
 
@@ -20,12 +20,12 @@ const timesOf = (pid: number | string): Times | undefined => {
     const sumMs = (one: number, other: number) => (((fields[one] ?? 0) + (fields[other] ?? 0)) * 1000) / ticksPerSecond
     return { parent: fields[1] ?? 0, ownMs: sumMs(11, 12), endedMs: sumMs(13, 14) }
   } catch {
-    // A process may end between being listed and being read; its parent has its time from then on.
+    // A process may exit after it was listed. Its time is then included in its parent's.
     return undefined
   }
 }
 
-/** CPU time that a process and all its children have used so far, those that have ended included. */
+/** CPU time that a process and all its children have used so far, including children that have exited. */
 export const cpuMs = (pid: number): number => {
   const own = timesOf(pid)
   if (own === undefined) return 0

@@ -6,10 +6,10 @@ import { makeSecret } from "../../src/domain/keys/ApiKey.ts"
 import { pepper } from "../../test/support/stores/SqlStorage.ts"
 import { type Customer, customer, open, type Store } from "../../test/torture/support/Store.ts"
 
-/** Side by side: as many as the store has connections. */
+/** Concurrency: as many as the store has connections. */
 const creationsAtOnce = 4
 
-/** Accounts with a key each, far more credits than a run spends, and a rate limit far above what it is sent. */
+/** Creates accounts with a key each, with far more credits and a far higher rate limit than a run needs. */
 export const inQuarry = Effect.fnUntraced(function* (databaseUrl: string, count: number) {
   const store: Store = yield* open(Redacted.make(databaseUrl))
   const customers = yield* Effect.all(
@@ -29,7 +29,7 @@ export const crowdInQuarry = (databaseUrl: string, count: number): Effect.Effect
     const client = new pg.Client({ connectionString: databaseUrl })
     await client.connect()
     const secrets = Array.from({ length: count }, () => makeSecret("live", randomBytes(32)))
-    // Each new key is an event, which nobody here hears.
+    // Each new key creates an event that has no receiver here.
     await client.query("alter table api_keys disable trigger user")
     for (let from = 0; from < count; from += crowdPart) {
       const digests = secrets.slice(from, from + crowdPart).map(digestOf)
@@ -57,7 +57,7 @@ export const crowdInQuarry = (databaseUrl: string, count: number): Effect.Effect
 
 const schema = readFileSync(new URL("../baseline/schema.sql", import.meta.url), "utf8")
 
-/** The same accounts with the same secrets for the baseline, in a database of its own. */
+/** Creates the same accounts with the same secrets in the baseline's database. */
 export const inBaseline = (
   databaseUrl: string,
   customers: ReadonlyArray<Customer & { readonly quota?: number; readonly concurrency?: number }>

@@ -1,30 +1,30 @@
-/** One stretch of load, as it is handed to the process that makes it. */
+/** One stretch of load, as sent to the load generator. */
 export interface Job {
-  /** Where requests go, connection by connection in turn. */
+  /** Targets of the requests. Connections are distributed round-robin. */
   readonly urls: ReadonlyArray<string>
-  /** Bearer tokens, used in turn; none are sent when empty. */
+  /** Bearer tokens, used round-robin. If empty, no token is sent. */
   readonly secrets: ReadonlyArray<string>
-  /** What is searched for begins with this. */
+  /** Prefix of every query. */
   readonly query: string
-  /** Whether every search is for something else, so that no cache can answer. */
+  /** True if every query is different, so that none is cached. */
   readonly distinct: boolean
-  /** Rows of each `POST /v1/bulk`; single searches when undefined. */
+  /** Rows of each `POST /v1/bulk`. Undefined for single searches. */
   readonly rows?: number | undefined
-  /** Searches by a call of the tool at `/mcp`, in this revision of the protocol; by `GET /v1/query` when undefined. */
+  /** Searches through a tool call at `/mcp` with this protocol revision. Undefined for `GET /v1/query`. */
   readonly protocol?: "2025-11-25" | "2026-07-28" | undefined
-  /** Whether each request has an idempotency key of its own. */
+  /** True if each request has its own idempotency key. */
   readonly keyed?: boolean | undefined
   readonly seconds: number
   readonly shape: Closed | Paced
 }
 
-/** Each connection sends its next request as soon as the last one is answered. */
+/** Each connection sends its next request as soon as it has received the previous response. */
 export interface Closed {
   readonly kind: "closed"
   readonly connections: number
 }
 
-/** Requests leave at fixed moments, whatever has been answered, and latency counts from that moment. */
+/** Sends requests at fixed times, regardless of responses. Latency is measured from the scheduled time. */
 export interface Paced {
   readonly kind: "paced"
   readonly perSecond: number
@@ -32,11 +32,11 @@ export interface Paced {
 
 export interface Outcome {
   readonly requests: number
-  /** From the first request to the last answer. */
+  /** Duration from the first request to the last response. */
   readonly seconds: number
-  /** How often each status was answered. */
+  /** Number of responses by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** Requests without an answer. */
+  /** Requests without a response. */
   readonly errors: number
   readonly latencyMs: Latency
 }

@@ -10,7 +10,7 @@ export interface Load {
   readonly run: (job: Job) => Effect.Effect<Outcome>
 }
 
-/** The process that makes the load, which lives as long as the scope. */
+/** Starts the load generator's process. It stops when the scope closes. */
 export const start = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => fork(program, { execArgv: [] })),
@@ -18,12 +18,12 @@ export const start = Effect.map(
   ),
   (child): Load => {
     const ended = once(child, "exit").then(() => Promise.reject(new Error("the load generator has ended")))
-    // It ends with the scope, when nobody waits for it.
+    // Prevents an unhandled rejection when the scope stops the process while no job is waiting.
     ended.catch(() => undefined)
     return {
       run: (job) =>
         Effect.promise(async () => {
-          // The program sends outcomes and nothing else.
+          // The cast holds because the program sends only outcomes.
           const answer = new Promise<Outcome>((resolve) =>
             child.once("message", (message) => resolve(message as Outcome))
           )

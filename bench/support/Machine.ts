@@ -9,10 +9,10 @@ const firstLine = (command: string, ...args: ReadonlyArray<string>): string => {
   }
 }
 
-/** Processes that wanted to run in the last minute: much of it before a benchmark is somebody else's. */
+/** Load average of the last minute. If it is high before a benchmark, other programs are using the machine. */
 export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10
 
-/** What the figures were measured on. */
+/** Describes the machine. */
 export const machine = () => ({
   cpu: cpus()[0]?.model ?? "unknown",
   cores: availableParallelism(),

@@ -1,10 +1,10 @@
 import type { Latency } from "./Job.ts"
 
-/** CPU-seconds per 1,000 searches, which are milliseconds for each one. */
+/** CPU seconds per 1,000 searches, which equal milliseconds per search. */
 export interface Cpu {
-  /** Of the process or processes that are measured. */
+  /** CPU time of the measured processes. */
   readonly service: number
-  /** Undefined where the server is not one that the benchmark has started. */
+  /** Undefined if the benchmark did not start the server. */
   readonly postgres: number | undefined
   readonly redis: number | undefined
   readonly total: number
@@ -13,9 +13,9 @@ export interface Cpu {
 /** One stretch of load on one subject. */
 export interface Measurement {
   readonly subject: string
-  /** What was varied, where a scenario varies something: `64 connections`. */
+  /** The variant, if the scenario has several, such as `64 connections`. */
   readonly variant: string
-  /** The number of the round, from 1; the runs of a round follow upon each other. */
+  /** The number of the round, from 1. The runs of a round are consecutive. */
   readonly pair: number
   readonly searches: number
   readonly perSecond: number
@@ -25,12 +25,12 @@ export interface Measurement {
   readonly errors: number
 }
 
-/** A figure that is no stretch of load: megabytes, milliseconds to start. */
+/** A value that is not measured under load, such as megabytes or milliseconds to start. */
 export interface Figure {
   readonly name: string
   readonly value: number
   readonly unit: string
-  /** What is asked of it, where something is. */
+  /** The required range, if there is one. */
   readonly wanted?: { readonly atMost?: number; readonly atLeast?: number }
 }
 
@@ -56,7 +56,7 @@ export const runsOf = (
 ): ReadonlyArray<Measurement> =>
   measurements.filter((measurement) => measurement.subject === subject && measurement.variant === variant)
 
-/** One subject against another, pair by pair: what the machine did meanwhile was done to both. */
+/** Compares two subjects pair by pair, so that other load on the machine affects both. */
 const compared =
   (of: (figure: number, other: number) => number) =>
   (

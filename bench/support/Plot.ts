@@ -1,6 +1,6 @@
 import { median, type Result, runsOf } from "./Measurement.ts"
 
-/** What is drawn: a scenario, and the variant of it where it has several. */
+/** The bars to draw: a scenario, and its variant if it has several. */
 const groups = [
   ["single", "", "search"],
   ["hot", "", "search, one account"],
@@ -61,7 +61,7 @@ const drawBar = ({ cpuMs, label, perSecond }: Bar, y: number, scale: number): st
 
 const heading = "CPU time for each, in milliseconds, by process"
 
-/** CPU time of what is measured, by process, as an SVG. */
+/** Draws the CPU time by process as an SVG. */
 export const plot = (results: ReadonlyArray<Result>): string => {
   const drawn = groups
     .map(([scenario, variant, title]) => ({ title, bars: barsOf(results, scenario, variant) }))

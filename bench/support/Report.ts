@@ -5,7 +5,7 @@ const number = (value: number, digits = 2): string => {
   return value >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 100 ? 0 : digits)
 }
 
-/** How the requests were answered, counted where the answers differ. */
+/** Summarizes the responses by status and error, with counts if they differ. */
 const answered = (runs: ReadonlyArray<Measurement>): string => {
   const counts = new Map<string, number>()
   for (const { errors, statuses } of runs) {
@@ -61,7 +61,7 @@ const verdict = ({ value, wanted }: Figure): string => {
   return ""
 }
 
-/** What a scenario has found, as Markdown. */
+/** Formats the result of a scenario as Markdown. */
 export const table = ({ figures, measurements, measures, scenario }: Result): string => {
   const variants = unique(measurements.map(({ variant }) => variant))
   const rows = variants.flatMap((variant) =>
@@ -78,7 +78,7 @@ export const table = ({ figures, measurements, measures, scenario }: Result): st
   ].join("\n")
 }
 
-/** All of it as a page. */
+/** Formats all results as one page. */
 export const page = (report: {
   readonly machine: Readonly<Record<string, string | number>>
   readonly scale: { readonly pairs: number; readonly seconds: number; readonly accounts: number }

@@ -6,7 +6,7 @@ import type { Stage } from "./Stage.ts"
 import type { Subject } from "./Subject.ts"
 import { makeTally } from "./Tally.ts"
 
-/** Of the processes that a search goes through; the stub and the load are left out. */
+/** CPU time of the processes that handle a search, without the stub and the load generator. */
 const cpuOf = ({ stores }: Stage, subject: Subject) => {
   const { postgres, redis } = stores.pids
   return {
@@ -27,10 +27,10 @@ const cpuEach = (before: Times, after: Times, count: number): Cpu => {
   return { service, postgres, redis, total: service + (postgres ?? 0) + (redis ?? 0) }
 }
 
-/** What load is made of, but for where it goes. */
+/** A job without its target and duration. */
 export type Work = Omit<Job, "urls" | "seconds">
 
-/** One run. A search is one row of a batch, and one request else. */
+/** One run. Each row of a batch counts as a search, and so does each other request. */
 export const measure = Effect.fnUntraced(function* (
   stage: Stage,
   subject: Subject,
@@ -56,7 +56,7 @@ export const measure = Effect.fnUntraced(function* (
   return measurement
 })
 
-/** The same of something that this process does, a bounded number at once; `service` is the process's own CPU time. */
+/** The same for work in this process, with limited concurrency. `service` is this process's CPU time. */
 export const measureInProcess = Effect.fnUntraced(function* <E>(
   stage: Stage,
   how: { readonly subject: string; readonly pair: number; readonly inFlight: number; readonly seconds: number },
@@ -100,12 +100,12 @@ const ownCpuMs = (): number => {
   return (system + user) / 1000
 }
 
-/** Of warming up each process: what waits for a slow stub would else take many minutes for as many searches. */
+/** Time limit for warming up a process. With a slow stub, this many searches would take many minutes. */
 const maxWarmUpRuns = 4
 
 /**
- * Lets a subject do the work until its code is compiled; one that is warm already, until its caches are. Work at a pace
- * is done without one until then: what is asked is how long a search takes, and not how soon a compiler is done.
+ * Runs the work until the subject's code is compiled, or, if it is already compiled, until its caches are warm. Paced
+ * work runs at full speed here, because the benchmark measures searches and not the compiler.
  */
 const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work: Work) {
   const { warmUpSearches, warmUpSeconds } = stage.scale
@@ -121,13 +121,13 @@ const warmUp = Effect.fnUntraced(function* (stage: Stage, subject: Subject, work
   for (const pid of cold) stage.warm.add(pid)
 })
 
-/** Each begins a round once: who comes first finds the machine as the last round has left it. */
+/** Rotates the order, because the first subject of a round runs on the state that the last round left. */
 const rotated = <A>(items: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
   const first = by % items.length
   return [...items.slice(first), ...items.slice(0, first)]
 }
 
-/** The same work for each subject in turn, over and over: A B C, B C A, …, after each has been warmed up. */
+/** Runs the same work for each subject in alternating rounds (A B C, B C A, …), after warming up each. */
 export const alternate = Effect.fnUntraced(function* (
   stage: Stage,
   subjects: ReadonlyArray<Subject>,

@@ -1,33 +1,33 @@
-/** How much is measured. */
+/** The size of a benchmark run. */
 export interface Scale {
   readonly name: "full" | "short"
-  /** Of one run. */
+  /** Duration of one run. */
   readonly seconds: number
-  /** Before the first run of each subject. */
+  /** Duration of the warm-up before a subject's first run. */
   readonly warmUpSeconds: number
   /** Searches that each process has answered before it is measured: until then Node's compiler takes a third of the time. */
   readonly warmUpSearches: number
-  /** Runs of each subject. */
+  /** Number of runs of each subject. */
   readonly pairs: number
-  /** Accounts that searches are spread over. */
+  /** Number of accounts that searches are spread over. */
   readonly accounts: number
-  /** Searches over which memory is watched. */
+  /** Number of searches during which memory is measured. */
   readonly memorySearches: number
-  /** For which memory is watched under batches. */
+  /** Duration for which memory is measured under batches. */
   readonly memoryBatchSeconds: number
-  /** Connections that send batches while memory is watched. */
+  /** Number of connections that send batches while memory is measured. */
   readonly memoryBatchConnections: number
-  /** Times that a process is started. */
+  /** Number of process starts. */
   readonly starts: number
-  /** Replicas beside each other. */
+  /** Number of replicas. */
   readonly replicas: ReadonlyArray<number>
   /** Processes of one service (`WORKERS`). */
   readonly workers: ReadonlyArray<number>
-  /** Connections that are open and send nothing, beside those that search. */
+  /** Idle connections, in addition to the connections that search. */
   readonly idleConnections: ReadonlyArray<number>
   /** Accounts in the growth table. */
   readonly accountCounts: ReadonlyArray<number>
-  /** Searches in the log before the first one that is measured. */
+  /** Searches in the log before the measurement starts. */
   readonly logSizes: ReadonlyArray<number>
 }
 
@@ -49,10 +49,10 @@ export const full: Scale = {
   logSizes: [0, 1_000_000]
 }
 
-/** What takes many minutes more. */
+/** Values for `--large`, which takes many more minutes. */
 export const large = { accountCounts: [1, 1000, 100_000, 1_000_000], logSizes: [0, 1_000_000, 10_000_000] }
 
-/** A look at whether everything runs: its figures say nothing. */
+/** Only checks that everything runs. The results are meaningless. */
 export const short: Scale = {
   name: "short",
   seconds: 0.2,

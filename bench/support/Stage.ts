@@ -12,7 +12,7 @@ import type { Scale } from "./Scale.ts"
 import * as Stores from "./Stores.ts"
 import * as Subject from "./Subject.ts"
 
-/** What every scenario stands on. */
+/** The environment of every scenario. */
 export interface Stage {
   readonly scale: Scale
   readonly stores: Stores.Stores
@@ -20,24 +20,24 @@ export interface Stage {
   readonly ground: Subject.Ground
   readonly baselineGround: Subject.Ground
   readonly store: Store
-  /** The same in both databases. The first one is the hot one. */
+  /** Keys, the same in both databases. The first one belongs to the hot account. */
   readonly secrets: ReadonlyArray<string>
-  /** Those of the same accounts. */
+  /** The ids of the same accounts. */
   readonly accountIds: ReadonlyArray<string>
   /** Processes that have been warmed up. */
   readonly warm: Set<number>
-  /** Keys that are refused. */
+  /** Keys whose requests are rejected. */
   readonly refused: { readonly withoutCredits: string; readonly slow: string }
-  /** Started when first asked for, and there until the end. */
+  /** Started on first use, and kept until the end. */
   readonly quarry: Effect.Effect<Subject.Subject>
   readonly baseline: Effect.Effect<Subject.Subject>
   readonly baselineStatements: Effect.Effect<Subject.Subject>
   readonly floor: Effect.Effect<Subject.Subject>
-  /** A database of the baseline's in which nobody has searched yet. */
+  /** A database for the baseline without any searches. */
   readonly freshBaseline: Effect.Effect<Subject.Ground, never, Scope.Scope>
 }
 
-/** The address of a server in a process of its own, which says its port first. */
+/** Starts a server in its own process and returns its address. The process prints its port first. */
 const server = Effect.fnUntraced(function* (program: string) {
   const port = yield* Deferred.make<string>()
   yield* Subprocess.start(process.execPath, [fileURLToPath(new URL(program, import.meta.url))], {
@@ -46,10 +46,10 @@ const server = Effect.fnUntraced(function* (program: string) {
   return `http://127.0.0.1:${yield* Deferred.await(port)}`
 })
 
-/** What stands in for a collector. */
+/** A fake collector. */
 export const sink = server("sink.ts")
 
-/** As many calls in flight as the listener takes requests: a smaller bound would be measured instead of the service. */
+/** Matches the listener's limit of requests. With a smaller limit, the benchmark would measure that limit. */
 const providerConcurrency = 1024
 
 const providerFile = (stubUrl: string) =>
@@ -67,7 +67,7 @@ const providerFile = (stubUrl: string) =>
     }
   )
 
-/** What a scenario starts for itself, on a database that only it fills. */
+/** Starts the servers of a single scenario, on a new database. */
 export const alone = Effect.fnUntraced(function* (
   stage: Stage,
   name: string,
@@ -82,7 +82,7 @@ export const alone = Effect.fnUntraced(function* (
   return { subject, secrets }
 })
 
-/** A database of Quarry's with customers in it, and databases of the baseline's with the same. */
+/** Creates a Quarry database with customers, and baseline databases with the same customers. */
 const databases = Effect.fnUntraced(function* (stores: Stores.Stores, accounts: number) {
   const databaseUrl = yield* stores.database("quarry_bench")
   const { customers, store } = yield* Customers.inQuarry(databaseUrl, accounts)

@@ -3,23 +3,23 @@ import pg from "pg"
 import { postgresServerWith, serverInstalled } from "../../test/support/servers/PostgresServer.ts"
 import { RedisServer, redisInstalled } from "../../test/support/servers/RedisServer.ts"
 
-/** The benchmark cannot run here; the message says what it needs. */
+/** The benchmark cannot run here. The message says what is missing. */
 export class CannotRun extends Data.TaggedError("CannotRun")<{ readonly message: string }> {}
 
 /** Postgres and Redis, the same for both sides. */
 export interface Stores {
-  /** The address of an empty database that lives as long as the scope. */
+  /** The address of an empty database, which is dropped when the scope closes. */
   readonly database: (name: string) => Effect.Effect<string, never, Scope.Scope>
   readonly redisUrl: string
-  /** The processes whose CPU time theirs is; undefined where the server is not ours. */
+  /** The servers' process ids, to measure CPU time. Undefined if the benchmark did not start the server. */
   readonly pids: { readonly postgres: number | undefined; readonly redis: number | undefined }
-  /** What a run leaves to be written to disk is written before the next one begins, and on nobody's bill. */
+  /** Flushes pending writes between runs, so that their cost is not attributed to the next run. */
   readonly settle: Effect.Effect<void>
-  /** How the servers are set up, in a line. */
+  /** One line that describes the servers' configuration. */
   readonly description: string
 }
 
-/** Debian's defaults but for these: memory for the working set, no checkpoint in the middle of a run, and many replicas. */
+/** Changes to Debian's defaults: memory for the working set, no checkpoints during a run, and more connections. */
 const settings = { shared_buffers: "256MB", max_wal_size: "4GB", checkpoint_timeout: "1h", max_connections: "200" }
 
 const query = <Row>(url: string, text: string) =>
@@ -64,7 +64,7 @@ const redis = Effect.gen(function* () {
   return { url: `redis://127.0.0.1:${server.port}`, pid: server.pid }
 })
 
-/** Servers of the benchmark's own, gone with the scope, or those that the environment names. */
+/** Servers that the environment names, or else the benchmark's own, which stop when the scope closes. */
 export const start = Effect.gen(function* () {
   const { pid: postgresPid, url: postgresUrl } = yield* postgres
   const { pid: redisPid, url: redisUrl } = yield* redis
@@ -76,7 +76,7 @@ export const start = Effect.gen(function* () {
   const stores: Stores = {
     database: (name) => {
       const drop = query(postgresUrl, `drop database if exists ${name} with (force)`)
-      // One that an interrupted run has left behind goes first.
+      // Removes a database that an interrupted run left behind.
       const make = Effect.andThen(drop, query(postgresUrl, `create database ${name}`))
       return Effect.as(
         Effect.acquireRelease(make, () => drop),

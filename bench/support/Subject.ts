@@ -6,16 +6,16 @@ import { Effect } from "effect"
 import { freePort } from "../../test/support/processes/Spawned.ts"
 import { pepper } from "../../test/support/stores/SqlStorage.ts"
 
-/** What load is sent to: one process or several that share a database. */
+/** The target of the load: one or several processes that share a database. */
 export interface Subject {
   readonly name: string
   readonly urls: ReadonlyArray<string>
   readonly pids: ReadonlyArray<number>
-  /** Processes that search, where they are children of `pids`; else as many as those. */
+  /** Number of processes that search, if they are children of `pids`. Defaults to the number of `pids`. */
   readonly processes?: number
 }
 
-/** What both sides stand on. */
+/** The servers that both sides use. */
 export interface Ground {
   readonly databaseUrl: string
   readonly redisUrl: string
@@ -27,17 +27,17 @@ export interface Ground {
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const startTimeoutMs = 60_000
 
-/** The server with the flags of `npm start`: what is measured is what an operator starts. */
+/** Starts the server with the flags of `npm start`, so that the benchmark measures what operators run. */
 const startCommand = (): ReadonlyArray<string> => {
   const { scripts } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
     readonly scripts: { readonly start: string }
   }
   const flags = scripts.start.split(" ").filter((word) => word.startsWith("--"))
-  // Quarry sets the last one for itself (`src/main.ts`); the other servers get it too.
+  // Quarry sets the last flag itself (`src/main.ts`). The other servers need it too.
   return [...flags, "--no-allocation-site-pretenuring", "src/main.ts"]
 }
 
-/** A Node process whose stdout, the access log, goes where logs cost what writing them costs and no more. */
+/** Starts a Node process. Its stdout is discarded, so that the access log costs only the time to write it. */
 export const node = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>) =>
   Effect.acquireRelease(
     Effect.sync(() =>
@@ -72,7 +72,7 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-/** Waits until the address answers, and answers how long that took since `startedAt`. */
+/** Waits until the address responds, and returns the time since `startedAt`. */
 const ready = (child: ChildProcess, url: string, startedAt: number) =>
   Effect.promise(async () => {
     while (!(await answers(url))) {
@@ -86,7 +86,7 @@ const ready = (child: ChildProcess, url: string, startedAt: number) =>
 export interface Started {
   readonly url: string
   readonly pid: number
-  /** From the process's start until it was ready for requests. */
+  /** Time from the start of the process until it was ready for requests. */
   readonly startMs: number
 }
 
@@ -127,20 +127,20 @@ export const quarry = Effect.fnUntraced(function* (
   return subject
 })
 
-/** One service of several processes behind one port. */
+/** Starts several processes behind one port (`WORKERS`). */
 export const workers = Effect.fnUntraced(function* (ground: Ground, processes: number) {
   const { pid, url } = yield* quarryReplica(ground, { WORKERS: `${processes}` })
   const subject: Subject = { name: `WORKERS=${processes}`, urls: [url], pids: [pid], processes }
   return subject
 })
 
-/** How the baseline talks to its ledger: a statement at a time in transactions, or one statement for each phase. */
+/** The baseline's ledger: separate statements in transactions, or one statement for each phase. */
 export type BaselineLedger = "transactions" | "statements"
 
 export const baselineProcess = Effect.fnUntraced(function* (ground: Ground, ledger: BaselineLedger) {
   const port = yield* freePort
   const startedAt = performance.now()
-  // The same bounds on memory as Quarry's.
+  // The same memory limits as Quarry's.
   const child = yield* node([...startCommand().slice(0, -1), "bench/baseline/main.ts"], {
     PORT: String(port),
     DATABASE_URL: ground.databaseUrl,
@@ -165,7 +165,7 @@ export const baseline = Effect.fnUntraced(function* (ground: Ground, ledger: Bas
   return subject
 })
 
-/** The floor stands on Quarry's own database, and in Redis on another number, because both count each other's requests else. */
+/** The floor uses Quarry's database, but another Redis database number, so that their rate limits stay separate. */
 export const floor = Effect.fnUntraced(function* (ground: Ground) {
   const port = yield* freePort
   const startedAt = performance.now()

@@ -1,7 +1,7 @@
 import { createHistogram } from "node:perf_hooks"
 import type { Outcome } from "./Job.ts"
 
-/** What is known of the answers so far, from the moment it is made. Latencies are kept in microseconds. */
+/** Counts responses. Latencies are in microseconds. */
 export const makeTally = () => {
   const histogram = createHistogram({ figures: 4 })
   const statuses: Record<string, number> = {}

@@ -6,14 +6,14 @@ import type { Closed, Job, Outcome, Paced } from "./Job.ts"
 import { makeTally } from "./Tally.ts"
 
 /*
- * Makes the load, in a process of its own so that its CPU time is nobody else's. It stays for the whole benchmark, so
- * that its code is compiled when it matters. Takes jobs from its parent one at a time and answers each with its outcome.
+ * The load generator, in its own process so that its CPU time is counted separately. It runs for the whole benchmark,
+ * so that its code is already compiled. It takes jobs from its parent one at a time and sends back their outcomes.
  */
 
-/** Counts over all jobs, so that no search is made twice. */
+/** Counts over all jobs, so that no query is repeated. */
 let asked = 0
 
-/** A search by an MCP client, as the official ones send it. */
+/** A search as the official MCP clients send it. */
 const toolCall = (protocol: string, query: string, headers: Record<string, string>) => {
   headers["content-type"] = "application/json"
   headers.accept = "application/json, text/event-stream"
@@ -49,13 +49,13 @@ const nextRequest = (job: Job) => {
   return { method: "POST" as const, path: "/v1/bulk", headers, body }
 }
 
-/** What autocannon's client looks at before each request: the number of those that it makes at most. */
+/** The fields that autocannon's client checks before each request to limit how many it sends. */
 interface Bounded {
   responseMax: number
   readonly reqsMade: number
 }
 
-/** autocannon's own end cuts off what is in flight, which would be paid for and not counted: here each client finishes. */
+/** Lets each client finish. autocannon itself would cut off requests in flight, which are charged but not counted. */
 const closed = async (job: Job, { connections }: Closed): Promise<Outcome> => {
   const tally = makeTally()
   const clients: Array<Bounded> = []
@@ -65,10 +65,10 @@ const closed = async (job: Job, { connections }: Closed): Promise<Outcome> => {
     sampleInt: 100,
     timeout: 60,
     requests: [{ setupRequest: (request: autocannon.Request) => Object.assign(request, nextRequest(job)) }],
-    // Its type names what may be called of a client, and these two fields are none of it.
+    // The cast adds two fields that autocannon's client type does not declare.
     setupClient: (client: autocannon.Client) => void clients.push(client as unknown as Bounded)
   } satisfies Partial<autocannon.Options>
-  // It takes several addresses, as its documentation says and its type does not.
+  // autocannon accepts several addresses according to its documentation, but not its type.
   const run = autocannon({ ...options, url: job.urls as unknown as string }, () => {})
   run.on("response", (_client, status, _bytes, latencyMs) => tally.answered(status, latencyMs))
   run.on("reqError", tally.failed)
@@ -92,7 +92,7 @@ const exchange = (job: Job): Promise<number> =>
     request.end(body)
   })
 
-/** The wait before a request is spun for its last stretch: a timer is late by up to a millisecond. */
+/** Busy-waits for the last part before a request, because timers are late by up to a millisecond. */
 const until = async (moment: number): Promise<void> => {
   const ahead = moment - performance.now()
   if (ahead > 2) await sleep(ahead - 2)

@@ -2,8 +2,8 @@ import { createServer } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 
 /*
- * Stands in for an OpenTelemetry collector, as a process of its own: takes what it is sent and throws it away. Below
- * `/slow` it answers after five seconds, below `/hanging` never. Its first line of output is its port.
+ * A fake OpenTelemetry collector in its own process, which discards everything. Responds after five seconds below
+ * `/slow`, and never below `/hanging`. The first line of output is the port.
  */
 
 const slowMs = 5_000

@@ -2,9 +2,9 @@ import { createServer } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 
 /*
- * Stands in for a SearXNG, as a process of its own: the same ten rows for every search, at once or, for a query with
- * `wait200` in it, after 200 ms. The answer is made before the first search, so that it costs next to nothing. Its first
- * line of output is its port.
+ * A fake SearXNG in its own process. Returns the same ten rows for every search: immediately, or after 200 ms for a
+ * query with `wait200`. The response is built in advance, so it costs almost nothing. The first line of output is the
+ * port.
  */
 
 const subjects = [

@@ -18,8 +18,8 @@ const requests = "http_server_request_duration_seconds"
 const answered = 'http_route="/v1/query",http_response_status_code="200"'
 
 /**
- * The share of requests, rows and tool calls that fail. A batch and a tool call return 200 whatever happened to their
- * searches, so rows and calls count beside requests. 404s do not count: scanners must not improve the figure.
+ * The share of requests, rows and tool calls that fail. A batch or a tool call returns 200 even if its searches fail,
+ * so rows and calls are counted in addition to requests. 404s are excluded: scanners must not improve the ratio.
  */
 const errors = (window: string): Recording => ({
   record: `quarry:errors:ratio_rate${window}`,
@@ -197,7 +197,7 @@ unless sum by (instance) (increase(db_client_operation_duration_seconds_count{db
     alert: "QuarryPagesFailing",
     for: "15m",
     severity: "ticket",
-    // A few pages of one dead site are no finding.
+    // Ignores a few failed pages, which may belong to a single dead site.
     expr: `
 sum by (outcome) (rate(quarry_page_duration_seconds_count{cached="false",outcome!~"ok|not_found|address_not_allowed"}[30m]))
   / on () group_left sum(rate(quarry_page_duration_seconds_count{cached="false"}[30m])) > 0.5
@@ -226,7 +226,7 @@ sum by (outcome) (rate(quarry_page_duration_seconds_count{cached="false",outcome
     summary: "Redis rejects writes from {{ $labels.instance }}: {{ $labels.error_type }}",
     expr: 'sum by (instance, error_type) (increase(db_client_operation_duration_seconds_count{db_system_name="redis",error_type=~"OOM|READONLY|MISCONF|NOREPLICAS"}[5m])) > 0'
   },
-  // An average, because a full Redis answers now and then.
+  // Uses an average, because a full Redis sometimes responds.
   {
     alert: "QuarryLimiterLocal",
     for: "1m",

@@ -21,7 +21,7 @@ const panel = (
 
 const rate = (series: string) => `rate(${series}[$__rate_interval])`
 
-/** A percentile of a histogram over all replicas, by the labels. `matchers` stand inside the braces. */
+/** A percentile of a histogram over all replicas, grouped by `by`. `matchers` go inside the braces. */
 const percentile = (share: number, histogram: string, by: string, matchers = "") =>
   `histogram_quantile(${share}, sum by (${by === "" ? "le" : `le, ${by}`}) (${rate(`${histogram}_bucket{${matchers}}`)}))`
 
@@ -424,7 +424,7 @@ export const ledger: Board = {
           ["max(quarry_ledger_holds_overdue)", "overdue"],
           ["sum(http_server_active_requests)", "requests in flight"]
         ),
-        panel("Swept", "ops", "Each stands for a request that a crash cut off.", [
+        panel("Swept", "ops", "Each is a request that a crash cut off.", [
           `sum by (instance) (${rate("quarry_ledger_holds_swept_total")})`,
           "{{instance}}"
         ])

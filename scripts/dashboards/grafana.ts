@@ -26,7 +26,7 @@ import * as stateTimeline from "@grafana/grafana-foundation-sdk/statetimeline"
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries"
 import { isRecorded, withMatchers } from "../promql.ts"
 
-/** A line of a panel: what is asked of Prometheus, and what it is called. */
+/** A line of a panel: the Prometheus query and its legend. */
 export interface Line {
   readonly expr: string
   readonly legend: string
@@ -34,7 +34,7 @@ export interface Line {
 
 export interface Panel {
   readonly title: string
-  /** What the panel answers, shown behind its (i). */
+  /** Description of the panel, shown at its (i). */
   readonly tells: string
   /** As Grafana names it. */
   readonly unit: string
@@ -76,7 +76,7 @@ const labelVariable = (name: string, label: string, values: string) =>
     .multi(true)
     .current({ text: "All", value: "$__all" })
 
-/** A variable whose values are those of a label, of the chosen deployment. */
+/** A variable with the values of a label in the chosen deployment. */
 export const valuesOf = (name: string, label: string, metric: string) =>
   labelVariable(name, label, `label_values(${metric}{job=~"$job"}, ${name})`)
 
@@ -86,7 +86,7 @@ const commonVariables = [
   valuesOf("instance", "Replica", "quarry_build_info")
 ]
 
-/** A mark in every panel where a replica starts with a version or commit that none had five minutes before. */
+/** Marks in every panel when a replica starts with a version or commit that no replica had five minutes before. */
 const deployments = new AnnotationQueryBuilder()
   .name("Deployments")
   .datasource(prometheus)
@@ -105,7 +105,7 @@ const panelHeight = 8
 
 /** A query in the terms of a datasource that Grafana's builders have none for. */
 export const query = (fields: object): Builder<Dataquery> => ({
-  // Their type asks for a method that marks queries and is never called.
+  // Their type requires a method that marks queries, which is never called.
   build: () => fields as Dataquery
 })
 
@@ -141,7 +141,7 @@ const panelBuilder = ({ kind, lines, tells, title, unit }: Panel, width: number)
     .height(panelHeight)
     .targets(lines.map(lineBuilder))
 
-/** The dashboard as Grafana stores it, in the terms of its own schema. */
+/** Converts a dashboard to Grafana's JSON schema. */
 export const toGrafana = ({ above = [], description, rows, title, uid, variables = [] }: Board): Dashboard => {
   const board = new DashboardBuilder(title)
     .uid(uid)

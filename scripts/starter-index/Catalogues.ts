@@ -33,7 +33,7 @@ export const caniuseDocuments = (caniuse: Package): ReadonlyArray<Document> => {
 const maxExcerptChars = 120
 const minExcerptChars = 60
 
-/** How a licence begins once past its own name, its dates and its copyright lines. */
+/** The opening words of a license, after its name, dates and copyright lines. */
 const licenceExcerpt = (text: string, roomChars: number): string => {
   const paragraphs = text.split(/\n\s*\n/).map((part) => oneLine(bareTags(part)))
   const isProse = (part: string): boolean =>
@@ -74,7 +74,7 @@ const frontMatter = (text: string): Readonly<Record<string, string>> => {
   return found
 }
 
-/** The first paragraph of prose: what is left past headings, lists, code, tables, tags and front matter. */
+/** The first paragraph of prose, after removing headings, lists, code, tables, tags and front matter. */
 const firstParagraph = (markdown: string): string => {
   const body = markdown
     .replace(/^---\n.*?\n---/s, "")
@@ -196,7 +196,7 @@ export const fastifyDocuments = (fastify: Package): ReadonlyArray<Document> =>
 
 const unquote = (literal: string): string => literal.slice(1, -1).replace(/\\(.)/g, "$1")
 
-/** The string that a rule's source gives for its description: the first one under `docs`. */
+/** The description in a rule's source: the first string under `docs`. */
 const ruleDescription = (source: string): string =>
   unquote(/\bdocs: \{.*?\bdescription:\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)/s.exec(source)?.[1] ?? "  ")
 
@@ -255,7 +255,7 @@ export const unicornDocuments = (unicorn: Package): ReadonlyArray<Document> => {
 
 const ruleAddress = /\s*See (https:\/\/biomejs\.dev\/linter\/rules\/([a-z0-9-]+))\/?\s*$/
 
-/** Every rule in the configuration schema, in the groups it stands in; those still in the nursery with the rest. */
+/** Every rule in the configuration schema, in all groups that list it, including rules in the nursery. */
 export const biomeDocuments = (biome: Package): ReadonlyArray<Document> => {
   const definitions = fields(fields(biome.json("configuration_schema.json")).$defs)
   return Object.entries(definitions).flatMap(([group, definition]) =>

@@ -31,7 +31,7 @@ export const htmlText = (html: string): string =>
 
 export const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
 
-// An element's name in angle brackets reads as markup to whatever shows the text, so the name stands bare.
+// Removes the angle brackets around element names, because programs that show the text would read them as markup.
 export const bareTags = (text: string): string => text.replace(/<(\/?[a-z@][^<>]*?)\s*\/?>/gi, "$1")
 
 /** Text of the little Markdown that descriptions carry: links, code, emphasis. */
@@ -50,7 +50,7 @@ export const markdownText = (markdown: string): string =>
 
 export const sentence = (text: string): string => (text === "" || /[.!?…]["'”)]?$/.test(text) ? text : `${text}.`)
 
-/** Cuts at the end of a sentence when one lies far enough in, else between words with an ellipsis. */
+/** Cuts at the end of a sentence if one is far enough in, or else between words with an ellipsis. */
 export const shorten = (text: string, maxChars: number): string => {
   if (text.length <= maxChars) return text
   const head = text.slice(0, maxChars)
@@ -60,7 +60,7 @@ export const shorten = (text: string, maxChars: number): string => {
   return `${words.slice(0, words.lastIndexOf(" ")).replace(/[\s,;:(–-]+$/, "")}…`
 }
 
-/** Joins sentences in order of weight: the first is kept at any price, each later one while it fits. */
+/** Joins sentences in order of weight. Always keeps the first, and later sentences as long as they fit. */
 export const describe = (...sentences: ReadonlyArray<string>): string => {
   let text = ""
   for (const each of sentences.map((part) => sentence(oneLine(part)))) {

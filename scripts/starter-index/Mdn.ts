@@ -35,7 +35,7 @@ export interface MdnSources {
   readonly ecmaScriptSummaries: Summaries
 }
 
-/** One page of MDN with every entry of the compatibility data that names it, the one it is about first. */
+/** A page of MDN with every entry of the compatibility data that names it, the page's own entry first. */
 interface Page {
   /** Path below /docs/, split; the last one is the page's own name. */
   readonly segments: ReadonlyArray<string>
@@ -44,7 +44,7 @@ interface Page {
   readonly path: ReadonlyArray<string>
   readonly paths: ReadonlyArray<ReadonlyArray<string>>
   readonly compat: Fields
-  /** The entry's own description in words; empty where it has none. */
+  /** The entry's own description, empty if it has none. */
   readonly label: string
   readonly children: ReadonlyArray<string>
 }
@@ -85,7 +85,7 @@ const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g,
 const readPages = (compat: Package): ReadonlyArray<Page> => {
   const pages = new Map<string, Array<Entry>>()
   collect(fields(compat.json("data.json")), [], pages)
-  // An address with a fragment is a place on another page, which has its own entry.
+  // An address with a fragment belongs to another page, which has its own entry.
   return [...pages]
     .filter(([url]) => !url.includes("#"))
     .flatMap(([url, entries]) => {
@@ -402,7 +402,7 @@ const browsers = [
   ["nodejs", "Node.js"]
 ] as const
 
-/** The version a browser supports the entry from, as it is and without a flag; "" where it does not. */
+/** The first browser version that supports the entry unprefixed and without a flag, or "". */
 const versionAdded = (statement: unknown): string => {
   const first = fields(Array.isArray(statement) ? statement[0] : statement)
   const isPlain =
@@ -434,7 +434,7 @@ const statusText = (compat: Fields): string => {
   return status.experimental === true ? "Experimental" : ""
 }
 
-// The feature that stands for the whole language says nothing about a page of it.
+// Skips the feature for the whole language, which says nothing about a single page.
 const featureOf = ({ compat }: Page, features: ReadonlyMap<string, Feature>): string => {
   for (const tag of strings(compat.tags)) {
     const feature = features.get(tag.replace(/^web-features:/, ""))
@@ -443,7 +443,7 @@ const featureOf = ({ compat }: Page, features: ReadonlyMap<string, Feature>): st
   return ""
 }
 
-/** What a sentence such as "The menu element of HTML" is about; "" for a sentence that begins in another way. */
+/** The subject of a sentence such as "The menu element of HTML", or "" if the sentence has another form. */
 const subjectOf = (text: string): string => {
   const [, name, rest = ""] = /^The (?:HTTP |CSS )?([^\s,]+) (.*)/s.exec(bareTags(text)) ?? []
   return name !== undefined && subjectKind.test(rest) ? name : ""
@@ -464,7 +464,7 @@ const ecmaScriptSummary = ({ segments }: Page, summaries: Summaries): string => 
   return summaries.get(`${owner}.${member}`) ?? summaries.get(`${owner}Constructor.${member}`) ?? ""
 }
 
-/** Sentences that say what this page alone is about, its status after the first; undefined where no source has them. */
+/** Sentences about this page alone, with its status after the first. Undefined if no source has them. */
 const ownWords = (page: Page, lead: string, sources: MdnSources): ReadonlyArray<string> | undefined => {
   const summary = sources.summaries.get(page.segments.join("/"))
   const status = statusText(page.compat)
@@ -506,7 +506,7 @@ export const mdnDocuments = (sources: MdnSources): ReadonlyArray<Document> => {
     // The words of a feature are on the pages of all its members: a page with words of its own does not need them.
     const led = own ?? [...fromSpec, statusText(page.compat), feature]
     return {
-      // The address without a language only redirects to the one with it.
+      // The address without a language only redirects to the address with a language.
       url: `https://developer.mozilla.org/en-US/docs/${page.segments.join("/")}`,
       title: bareTags(title),
       description: describe(...led.map(bareTags), details, supportText(page.compat))
@@ -525,10 +525,10 @@ const statusClasses: Readonly<Record<string, string>> = {
   "5": "server error response"
 }
 
-// Codes that the registry carries and MDN has no page of its own for.
+// Codes in the registry without a page at MDN.
 const withoutPage = new Set(["305", "306", "509"])
 
-/** MDN's page of each response status code, which the compatibility data names for only a few of them. */
+/** MDN's page of each status code. The compatibility data has only a few of these. */
 export const statusDocuments = (statuses: Package): ReadonlyArray<Document> =>
   [...readStatuses(statuses)]
     .filter(([code]) => !withoutPage.has(code))

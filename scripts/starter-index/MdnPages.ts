@@ -2,7 +2,7 @@ import type { Document } from "./Document.ts"
 import { bareTags, describe, fields, list, oneLine, string } from "./Document.ts"
 import type { Package } from "./Packages.ts"
 
-/** A page in the list of all pages of MDN: what it is called, where it is and what sort of page it is. */
+/** A page in the list of all MDN pages: its title, address and type. */
 interface Page {
   readonly slug: string
   readonly title: string

@@ -8,7 +8,7 @@ export interface Pin {
   readonly name: string
   readonly version: string
   readonly licence: string
-  /** Subresource integrity of the tarball, so that another download can never pass for the pinned one. */
+  /** Subresource integrity of the tarball, to reject a download that differs from the pinned one. */
   readonly integrity: string
 }
 

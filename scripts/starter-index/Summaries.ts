@@ -8,7 +8,7 @@ const docs = "https://developer.mozilla.org/docs/"
 
 const maxSummaryChars = 240
 
-/** The comment without its stars, its tags and whatever comes after the first paragraph. */
+/** The first paragraph of a comment, without stars and tags. */
 const firstParagraph = (comment: string): string => {
   const text = comment
     .replace(/\*\/\s*$/, "")
@@ -18,7 +18,7 @@ const firstParagraph = (comment: string): string => {
   return markdownText(text.trim().split(/\n\s*\n/)[0] ?? "")
 }
 
-/** The first sentences that fit; the whole text where the first one does not. */
+/** The first sentences that fit, or the whole text if the first sentence does not fit. */
 const sentences = (text: string): string => {
   if (text.length <= maxSummaryChars) return text
   const head = text.slice(0, maxSummaryChars)

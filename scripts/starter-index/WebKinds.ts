@@ -2,7 +2,7 @@ import type { Package } from "./Packages.ts"
 
 export type Kind = "method" | "property"
 
-/** What the members of an interface are. Compatibility data names them without saying, and page titles say it. */
+/** The kinds of an interface's members. Compatibility data has only their names, but page titles need the kinds. */
 export type Kinds = ReadonlyMap<string, ReadonlyMap<string, Kind>>
 
 type MutableKinds = Map<string, Map<string, Kind>>
@@ -54,7 +54,7 @@ export interface Idl {
   readonly parents: ReadonlyMap<string, string>
 }
 
-/** Reads just as much WebIDL as tells an attribute from an operation. */
+/** Parses only enough WebIDL to distinguish attributes from operations. */
 export const readIdl = (webref: Package): Idl => {
   const kinds: MutableKinds = new Map()
   const parents = new Map<string, string>()

@@ -38,7 +38,7 @@ export const readFeatures = (webFeatures: Package): ReadonlyMap<string, Feature>
   return features
 }
 
-/** A feature's own words, led by its name where they would not tell it. */
+/** A feature's own description, preceded by its name if the description does not contain it. */
 export const featureText = ({ name, description }: Feature): string =>
   description.toLowerCase().includes(name.toLowerCase()) ? description : `${name}: ${description}`
 
@@ -92,7 +92,7 @@ interface Spec {
 
 export interface Specs {
   readonly all: ReadonlyArray<Spec>
-  /** The specification a deep link leads into, whichever of its editions it names. */
+  /** The specification that a deep link leads into, in any edition. */
   readonly of: (url: string) => Spec | undefined
 }
 
@@ -119,7 +119,7 @@ export const readSpecs = (webSpecs: Package): Specs => {
     }
     all.push(spec)
     const urls = [spec.url, string(release.url), string(nightly.url), ...strings(nightly.alternateUrls)]
-    // Only the series' current level answers to the address that names no level.
+    // Only the current level of a series has the address without a level.
     const series = fields(entry.series)
     if (series.currentSpecification === entry.shortname) {
       urls.push(string(series.releaseUrl), string(series.nightlyUrl))

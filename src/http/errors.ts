@@ -12,7 +12,7 @@ import { Moment, toMomentOrNull } from "./timestamps.ts"
  * envelope that clients read. Endpoints declare their errors; the edge encodes the undeclared ones.
  */
 
-/** Facts that a client reads from the response beside the error's own fields. Absent in the server. */
+/** Facts that a client reads from the response in addition to the error's fields. Absent in the server. */
 export interface ResponseFacts {
   /** Same value as the `X-Request-Id` header. */
   readonly requestId?: string

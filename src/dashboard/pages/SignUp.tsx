@@ -27,8 +27,8 @@ const leads = {
 const unguessableBytes = 24
 
 /**
- * A password that nobody knows. Where emails are delivered, the person chooses one at the link that confirms the address,
- * so the form does not ask for another before.
+ * A random password. If emails are delivered, the person chooses a password at the link that confirms the address, so
+ * the form does not ask for one.
  */
 const unguessable = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(unguessableBytes)), (byte) =>

@@ -35,7 +35,7 @@ export const ranges = [
   { value: "7d", text: "7 days", ms: 604_800_000 }
 ] as const
 
-/** The range of an address: one that ends now, the reader's own, or the whole log. */
+/** The range in an address: a range that ends now, a custom range, or the whole log. */
 export const rangeIn = (query: URLSearchParams): string => {
   const range = query.get("range")
   if (ranges.some(({ value }) => value === range)) return range ?? ""

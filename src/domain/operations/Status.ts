@@ -143,8 +143,9 @@ export interface Lifetime {
 }
 
 /**
- * The successor of each silent replica: one that started after its last heartbeat. Each replica succeeds only one, so
- * if two crashed and one started since, one is still missing. A successor may have crashed and have a successor too.
+ * The successor of each silent replica: a replica that started after its last heartbeat. Each replica can succeed only
+ * one other, so if two crashed and one started since, one is still missing. A successor may have crashed too, and then
+ * needs its own successor.
  */
 export const successorsOf = (replicas: ReadonlyArray<Lifetime>): ReadonlyMap<string, string> => {
   const successors = new Map<string, string>()

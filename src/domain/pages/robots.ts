@@ -105,7 +105,7 @@ const matches = (path: string, pattern: string): boolean => {
 }
 
 /**
- * Returns true if a page may be read. The longest matching rule decides; of two with equal length, the one that allows.
+ * Returns true if a page may be read. The longest matching rule decides; if two have equal length, the page is allowed.
  */
 export const allowsPage = (rules: RobotsRules, { pathname, search }: Pick<URL, "pathname" | "search">): boolean => {
   const path = normalize(`${pathname}${search}`)

@@ -60,7 +60,7 @@ const unserved = ({ page, safe }: { readonly page?: unknown; readonly safe?: unk
 
 type Defaults = Omit<typeof Bulk.Type, "queries">
 
-/** A row's fields beside the body's. Its dates replace the body's as one, because `freshness` excludes the others. */
+/** Merges a row's fields with the body's. Dates are replaced as a group, because `freshness` excludes the others. */
 const mergeRow = ({ after, before, freshness, ...defaults }: Defaults, row: typeof Row.Type) => {
   const hasDates = row.after !== undefined || row.before !== undefined || row.freshness !== undefined
   const dates = {

@@ -94,7 +94,7 @@ export const plainText = (html: string): string => {
 const limited = (text: string, maxCodePoints: number): string =>
   text.length <= maxCodePoints ? text : cutCodePoints(text, maxCodePoints).trimEnd()
 
-/** The rows that a search may return, whatever the engine sent. */
+/** Decides which of an engine's rows a search may return. */
 export type Admits = (url: URL, row: UpstreamRow) => boolean
 
 /**

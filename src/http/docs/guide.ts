@@ -9,7 +9,7 @@ import {
 import { maxBulkRows } from "../../domain/search/BulkRequest.ts"
 import { type Html, html } from "../html/html.ts"
 
-/** The introduction to the API, before the reference: what somebody needs to know before the first call. */
+/** The introduction to the API that precedes the reference. */
 
 interface Chapter {
   readonly id: string
@@ -26,27 +26,27 @@ const start: Chapter = {
   title: "Getting started",
   body: (
     origin
-  ) => html`<p><a href="/dashboard/sign-up">Create an account</a>: it starts with free searches. Make an <a href="/dashboard/keys">API key</a>, which is shown once, and keep it out of your code:</p>
+  ) => html`<p><a href="/dashboard/sign-up">Create an account</a>, which starts with free searches. Create an <a href="/dashboard/keys">API key</a>, which is shown only once, and keep it out of your code:</p>
 ${shell(
   "The first search",
   `export QUARRY_API_KEY=sk_live_…
 curl -H "Authorization: Bearer $QUARRY_API_KEY" '${origin}/v1/query?query=http+caching'`
-)}<p>The answer has the results in <code>results.organic</code>, the best first. The <a href="/dashboard/playground">playground</a> makes the call in your browser and shows the code for it. Each search is in the <a href="/dashboard/log">log</a> afterwards.</p>
-<p>A key that begins with <code>sk_test_</code> is for tests and spends credits too. Never put a key into a page or an app that you give to others.</p>
+)}<p>The response has the results in <code>results.organic</code>, best first. The <a href="/dashboard/playground">playground</a> makes the call in your browser and shows the code. Afterwards, each search is in the <a href="/dashboard/log">log</a>.</p>
+<p>A key that begins with <code>sk_test_</code> is for tests, but spends credits too. Never put a key into a web page or an app that you publish.</p>
 `
 }
 
 const failures: Chapter = {
   id: "handling-errors",
   title: "When a call fails",
-  body: () => html`<p>Branch on <code>error</code>, never on <code>message</code>, and log <code>request_id</code>: with it the operator finds the request.</p>
+  body: () => html`<p>Branch on <code>error</code>, never on <code>message</code>, and log <code>request_id</code>, with which the operator can find the request.</p>
 <ul>
-<li><code>400</code> and <code>404</code>: the call itself is wrong. Sent again it fails again.</li>
-<li><code>401</code>: the credential is unknown, revoked, or not taken by this operation.</li>
-<li><code>402</code>: the credits are spent. The body says when the quota renews.</li>
-<li><code>429</code>: wait for the seconds in <code>Retry-After</code>, then try again.</li>
-<li><code>502</code> and <code>504</code>: the search was run and its provider failed. It costs one credit. Trying again may help.</li>
-<li><code>500</code>: our fault. Nothing was charged.</li>
+<li><code>400</code> and <code>404</code>: the request is wrong. If you send it again, it fails again.</li>
+<li><code>401</code>: the credential is unknown, revoked, or not accepted by this operation.</li>
+<li><code>402</code>: you have too few credits. The body says when the quota renews.</li>
+<li><code>429</code>: wait for the number of seconds in <code>Retry-After</code>, then try again.</li>
+<li><code>502</code> and <code>504</code>: the search ran and its provider failed, which costs one credit. Trying again may help.</li>
+<li><code>500</code>: an error in the service. Nothing was charged.</li>
 </ul>
 `
 }
@@ -79,8 +79,8 @@ const limits: Chapter = {
   body: (
     _,
     plans
-  ) => html`<p>Each key has its own limit of requests in any 60 seconds. Every response says what is left of it in <code>X-RateLimit-Remaining</code>, and when the oldest request leaves the window in <code>X-RateLimit-Reset</code>. A request over the limit is 429 and does not count.</p>
-<p>A search costs one credit, from the quota of the plan first and from packs after that. <code>X-Credits-Used</code> says what a response has cost, and <code>X-Quota-Remaining</code> and <code>X-Credits-Balance</code> what is left. A request that ends before its search runs costs nothing.</p>
+  ) => html`<p>Each key has a separate limit of requests in any 60 seconds. In every response, <code>X-RateLimit-Remaining</code> has the number of requests left, and <code>X-RateLimit-Reset</code> the time at which the oldest request leaves the window. Requests over the limit get 429 and do not count.</p>
+<p>A search costs one credit, which comes from the plan's quota first and then from packs. <code>X-Credits-Used</code> has the cost of a response, and <code>X-Quota-Remaining</code> and <code>X-Credits-Balance</code> the credits that are left. A request that fails before its search runs costs nothing.</p>
 <p>The plans:</p>
 <ul>
 ${names.map((plan) => planItem(plan, plans[plan]))}</ul>
@@ -92,13 +92,13 @@ const batches: Chapter = {
   title: "Batches",
   body: (
     origin
-  ) => html`<p>One request runs up to ${String(maxBulkRows)} searches, inside 60 seconds. A row is a text, or an object with options of its own. The rows of the answer have the order of the request, and each has its own <code>status</code>: one that fails does not fail the others.</p>
+  ) => html`<p>One request runs up to ${String(maxBulkRows)} searches within 60 seconds. A row is a query, or an object with a query and options. The response has the rows in the same order, each with its own <code>status</code>. A row that fails does not affect the others.</p>
 ${shell(
   "Two searches",
   `curl ${origin}/v1/bulk \\
   -H "Authorization: Bearer $QUARRY_API_KEY" -H 'Content-Type: application/json' \\
   -d '{"queries": ["http caching", {"query": "etag", "num": 5}]}'`
-)}<p>A batch needs a credit for each valid row before it begins. Rows that were not started in time are not charged.</p>
+)}<p>A batch needs a credit for each valid row before it starts. Rows that did not start in time are not charged.</p>
 `
 }
 
@@ -107,7 +107,7 @@ const agents: Chapter = {
   title: "Agents",
   body: (
     origin
-  ) => html`<p>Agents and editors that speak the Model Context Protocol search with the tools at <code>${origin}/mcp</code>. With a key they send it as above. Without one they open this site, where you sign in and allow them; you find them under <a href="/dashboard/apps">connected apps</a>, and end them there.</p>
+  ) => html`<p>Agents and editors that support the Model Context Protocol can search with the tools at <code>${origin}/mcp</code>. They can send a key as above. Without a key, they open this site, where you sign in and allow them. You can disconnect them under <a href="/dashboard/apps">connected apps</a>.</p>
 ${shell("Configuration of a client", `{ "mcpServers": { "quarry": { "type": "http", "url": "${origin}/mcp" } } }`)}`
 }
 

@@ -27,8 +27,8 @@ import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./s
 const addressMount = "/compat/jina/"
 
 /**
- * Moves the address of a page from the path of Jina's reader to the parameter `url`: the path would otherwise be decoded,
- * be compared with other spellings (R3), and stand in the access log, where the address of a page must not be.
+ * Moves the address of a page from the path of Jina's reader to the parameter `url`. A path is decoded, compared with
+ * other spellings (R3), and written to the access log, which must not contain the addresses of pages.
  */
 const withoutAddressInPath = (url: string): string =>
   url.startsWith(addressMount) && url.length > addressMount.length

@@ -196,7 +196,7 @@ export const readJson = (
 
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
-/** Reads form fields. An empty body is an empty form, whatever its content type. */
+/** Reads form fields. An empty body is an empty form, regardless of its content type. */
 export const readForm = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const bytes = yield* readBytes(request, "authenticated", formLimit)
   if (bytes.length === 0) return {}

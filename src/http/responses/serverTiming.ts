@@ -18,8 +18,8 @@ export interface Timing {
 const milliseconds = (ms: number): string => (Math.round(Math.max(0, ms) * 10) / 10).toFixed(1)
 
 /**
- * The name of a provider as customers may see it. Names are the operator's: one that looks like a host name or an
- * address is left out (R64).
+ * The name of a provider as customers may see it. Operators choose the names, so a name that looks like a host name or
+ * an address is left out (R64).
  */
 export const publicName = (name: string | undefined): string | undefined =>
   name !== undefined && /^[\w /+-]{1,128}$/.test(name) ? name : undefined

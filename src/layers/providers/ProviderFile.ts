@@ -48,7 +48,7 @@ import type { UpstreamClient } from "./UpstreamClient.ts"
 
 type Requirements = UpstreamClient | DocumentIndex | Pacer
 
-/** By name in the provider file. A new type is a file beside these and a line here. */
+/** By name in the provider file. To add a type, add a file next to these and a line here. */
 const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   searxng: SearXNG.type,
   brave: Brave.type,

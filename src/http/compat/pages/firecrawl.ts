@@ -18,7 +18,7 @@ const available: ReadonlySet<string> = new Set(["markdown", "links"])
 
 const maxNamedFormats = 5
 
-/** Programs ask for HTML beside Markdown and take what they get, so that a missing format is no error. */
+/** A missing format is not an error, because programs request HTML and Markdown together and use either. */
 const warningOf = (formats: ReadonlyArray<string>): Pick<FirecrawlAnswer["data"], "warning"> => {
   const missing = formats.filter((format) => !available.has(format)).slice(0, maxNamedFormats)
   return missing.length === 0 ? {} : { warning: `Not available: ${missing.join(", ").slice(0, 200)}.` }

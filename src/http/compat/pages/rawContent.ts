@@ -21,8 +21,8 @@ export interface WantedPages {
 const affordable = ({ balance, remaining }: QuotaExceeded): number => remaining + balance
 
 /**
- * Builds the reader of the pages behind search results. Each page that is delivered costs a credit, and one that is not
- * delivered is absent: without credits for all of them, the first ones are read. The search stays charged.
+ * Builds the reader of the pages behind search results. Each page that could be read costs a credit; the other pages
+ * are absent. If the credits do not cover all pages, only the first ones are read. The search stays charged.
  */
 export const makeRawContent = Effect.gen(function* () {
   const batches = yield* PageBatches

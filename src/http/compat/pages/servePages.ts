@@ -18,7 +18,7 @@ import type { PageAnswer, PageCompatError, PageForm, PagesForm } from "./PageFor
 type Request = HttpServerRequest.HttpServerRequest
 type Served<E> = Effect.fn.Return<HttpServerResponse.HttpServerResponse, E, Request>
 
-/** The cast: the gate admits keys, and requests without one that an account pays for. */
+/** The cast holds because the gate admits only keys, and keyless requests that are charged to an account. */
 const payer = (principal: Principal): AccountPrincipal => principal as AccountPrincipal
 
 const respond = (answer: PageAnswer): HttpServerResponse.HttpServerResponse =>

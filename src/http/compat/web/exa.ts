@@ -13,7 +13,7 @@ const hasFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest): bo
 const isAsked = (contents: ExaRequest["contents"], name: string): boolean =>
   contents?.[name] !== undefined && contents[name] !== false && contents[name] !== null
 
-/** The snippet is what is known of a page that nobody has read. */
+/** Uses the snippet in place of the page text, because no page is read. */
 const toRow =
   ({ contents }: ExaRequest) =>
   ({ snippet, title, url }: OrganicResult): ExaAnswer["results"][number] => ({

@@ -19,7 +19,7 @@ const chromeWords = new Set(
   ).split(" ")
 )
 
-/** A block with a larger share of the text is kept, whatever its class. */
+/** A block with a larger share of the text is kept, regardless of its class. */
 const maxShare = 0.2
 
 const words = (name: string): ReadonlyArray<string> =>

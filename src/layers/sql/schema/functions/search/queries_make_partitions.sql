@@ -24,7 +24,7 @@ begin
         missing.name, missing.parent, missing.first, missing.next
       );
     exception when check_violation then
-      -- The default partition holds rows of this month already, and goes on holding it.
+      -- The default partition already has rows of this month, and keeps taking them.
       null;
     end;
   end loop;

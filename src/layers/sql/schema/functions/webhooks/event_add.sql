@@ -10,7 +10,7 @@ begin
     select e.id from webhook_endpoints e
     where e.account_id = account and e.disabled_at is null and (e.types = '{}' or event_type = any (e.types))
   );
-  -- Null stands for the email. Without a row of settings the account gets every type but the monthly reset.
+  -- A null endpoint is the email. Without a settings row, the account gets every type except the monthly reset.
   if exists (
     select from accounts a left join event_settings s on s.account_id = a.id
     where a.id = account and a.deleted_at is null and a.email <> ''
