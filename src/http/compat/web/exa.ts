@@ -13,14 +13,14 @@ const hasFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest): bo
 const isAsked = (contents: ExaRequest["contents"], name: string): boolean =>
   contents?.[name] !== undefined && contents[name] !== false && contents[name] !== null
 
-/** The snippet is what is known of a page that nobody has read. */
+/** The page is not read, so its text is the snippet. */
 const toRow =
   ({ contents }: ExaRequest) =>
-  ({ snippet, title, url }: OrganicResult): ExaAnswer["results"][number] => ({
+  ({ published, snippet, title, url }: OrganicResult): ExaAnswer["results"][number] => ({
     id: url,
     title,
     url,
-    publishedDate: null,
+    publishedDate: published ?? null,
     author: null,
     ...(isAsked(contents, "text") ? { text: snippet } : {}),
     ...(isAsked(contents, "highlights") ? { highlights: [snippet] } : {})
