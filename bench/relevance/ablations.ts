@@ -93,22 +93,10 @@ export const rules: ReadonlyArray<Rule> = [
     to: "undefined"
   },
   {
-    name: "titles that are the query's name",
-    file: "domain/index/titles.ts",
-    from: "const nameShare = 1.2",
-    to: "const nameShare = 0"
-  },
-  {
     name: "titles like the query",
     file: "domain/index/titles.ts",
     from: "const titleShare = 0.5",
     to: "const titleShare = 0"
-  },
-  {
-    name: "neighbours in the title",
-    file: "domain/index/titles.ts",
-    from: "const nearness = 0.25",
-    to: "const nearness = 0"
   },
   { name: "other spellings", file: "layers/sql/index/DocumentIndexSql.ts", from: "const maxMisspelt = 3", to: "const maxMisspelt = 0" }
 ]

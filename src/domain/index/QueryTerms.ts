@@ -1,4 +1,4 @@
-import { siteOf } from "../search/Domain.ts"
+import { parseSite } from "../options/Sites.ts"
 import { formsOf, isStopWord } from "./languages.ts"
 import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
@@ -13,12 +13,10 @@ export interface QuerySlot {
 
 export interface QueryTerms {
   readonly slots: ReadonlyArray<QuerySlot>
-  /** The terms in query order, for comparison with titles. */
-  readonly sequence: ReadonlyArray<string>
   /** Phrases that documents must contain (or, excluded, must not), as written by `phraseText`. */
   readonly phrases: ReadonlyArray<string>
   readonly excludedPhrases: ReadonlyArray<string>
-  /** Sites that documents must belong to, or must not. */
+  /** Sites that documents must belong to, or must not, in the form that `parseSite` returns. */
   readonly sites: ReadonlyArray<string>
   readonly excludedSites: ReadonlyArray<string>
 }
@@ -107,7 +105,7 @@ class Slots {
 
   /** Matches any of the sites. Paths are compared later, with the documents found. */
   addSites(sites: ReadonlyArray<string>, role: QuerySlot["role"]): void {
-    const terms = sites.map((site) => `@${siteOf(site)?.hostname ?? ""}`)
+    const terms = sites.map((site) => `@${site.split("/", 1)[0]}`)
     if (terms.length > 0) this.#slots.set(`${role} site`, { terms, word: undefined, times: 0, role })
   }
 
@@ -153,8 +151,13 @@ export const readQuery = (query: string, language: string): QueryTerms => {
     const name = word?.compounds.at(-1) ?? word?.parts.at(-1)
     if (name !== undefined && others.length === 0) slots.add(name, 0, "excluded", false)
   }
-  const sites = texts("site").slice(0, maxOperators)
-  const excludedSites = texts("excludedSite").slice(0, maxOperators)
+  // An invalid site matches nothing, as the empty text does.
+  const sitesOf = (kind: Piece["kind"]) =>
+    texts(kind)
+      .slice(0, maxOperators)
+      .map((text) => parseSite(text) ?? "")
+  const sites = sitesOf("site")
+  const excludedSites = sitesOf("excludedSite")
   slots.addSites(sites, "required")
   slots.addSites(
     excludedSites.filter((site) => !site.includes("/")),
@@ -162,7 +165,6 @@ export const readQuery = (query: string, language: string): QueryTerms => {
   )
   return {
     slots: slots.all,
-    sequence: words.flatMap(({ parts }) => parts.map((part) => slots.forms(part)[0] ?? part)),
     phrases: quoted.map(phraseText).filter((phrase) => phrase.trim() !== ""),
     excludedPhrases: excluded.map(phraseText).filter((phrase) => phrase.trim().includes(" ")),
     sites,

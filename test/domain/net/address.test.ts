@@ -4,8 +4,8 @@ import { vi } from "vitest"
 import { isAllowedRedirect } from "../../../src/domain/accounts/OAuth.ts"
 import { parseAddress } from "../../../src/domain/net/address.ts"
 import { addressFault } from "../../../src/domain/net/publicAddress.ts"
+import { parseSite } from "../../../src/domain/options/Sites.ts"
 import { ownPath } from "../../../src/domain/requests/ownPath.ts"
-import { matchDomains } from "../../../src/domain/search/Domain.ts"
 
 const base = "http://quarry.test"
 
@@ -48,7 +48,7 @@ describe("parseAddress", () => {
     ownPath: (address) => ownPath(address, base),
     addressFault: (address) => addressFault(address, false),
     isAllowedRedirect,
-    matchDomains: (address) => matchDomains([address])
+    parseSite
   }
   for (const [name, parse] of Object.entries(parsers)) {
     it(`${name} does not convert a host that is too long, because that takes the square of its length`, () => {

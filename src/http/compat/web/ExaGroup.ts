@@ -35,7 +35,7 @@ export const ExaAnswer = Schema.Struct({
       id: Schema.String,
       title: Schema.String,
       url: Schema.String,
-      publishedDate: Schema.Null,
+      publishedDate: Schema.NullOr(Schema.String),
       author: Schema.Null,
       text: Schema.optionalKey(Schema.String),
       highlights: Schema.optionalKey(Schema.Array(Schema.String))

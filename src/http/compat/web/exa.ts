@@ -16,11 +16,11 @@ const isAsked = (contents: ExaRequest["contents"], name: string): boolean =>
 /** Uses the snippet in place of the page text, because no page is read. */
 const toRow =
   ({ contents }: ExaRequest) =>
-  ({ snippet, title, url }: OrganicResult): ExaAnswer["results"][number] => ({
+  ({ published, snippet, title, url }: OrganicResult): ExaAnswer["results"][number] => ({
     id: url,
     title,
     url,
-    publishedDate: null,
+    publishedDate: published ?? null,
     author: null,
     ...(isAsked(contents, "text") ? { text: snippet } : {}),
     ...(isAsked(contents, "highlights") ? { highlights: [snippet] } : {})

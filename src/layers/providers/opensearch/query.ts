@@ -1,6 +1,6 @@
 import { readParts } from "../../../domain/index/QueryTerms.ts"
+import { parseSite } from "../../../domain/options/Sites.ts"
 import type { UpstreamCall } from "../../../domain/search/Capabilities.ts"
-import { siteOf } from "../../../domain/search/Domain.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import { allTargets, groupOf, type LanguageGroup, plainFields, weightedFields } from "./mapping.ts"
 
@@ -23,10 +23,11 @@ const scored = (scoring: Scoring, query: string, group: LanguageGroup | "plain")
 
 /** An invalid site matches nothing. */
 const belowSite = (text: string): object => {
-  const site = siteOf(text)
-  if (site === null) return { match_none: {} }
-  const host = { term: { sites: site.hostname } }
-  return site.pathname === "/" ? host : { bool: { filter: [host, { prefix: { path: site.pathname } }] } }
+  const site = parseSite(text)
+  if (site === undefined) return { match_none: {} }
+  const [host = "", ...path] = site.split("/")
+  const onHost = { term: { sites: host } }
+  return path.length === 0 ? onHost : { bool: { filter: [onHost, { prefix: { path: `/${path.join("/")}` } }] } }
 }
 
 const anyOf = (queries: ReadonlyArray<object>): ReadonlyArray<object> =>

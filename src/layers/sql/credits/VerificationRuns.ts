@@ -71,8 +71,8 @@ export interface Findings {
 interface Run {
   readonly sql: SqlClient.SqlClient
   readonly isFull: boolean
-  /** Runs after each statement, to report progress. */
-  readonly goesOn: Effect.Effect<unknown, SqlError.SqlError>
+  /** Runs after each statement, so that no other replica takes over the run. */
+  readonly extendLease: Effect.Effect<unknown, SqlError.SqlError>
   readonly note: (found: ReadonlyArray<Discrepancy>) => void
 }
 
@@ -80,7 +80,7 @@ interface Run {
  * Runs a comparison that closes entries. Comparisons run one at a time, because two would add the same entries to a
  * month. JIT is off: compiling the many expressions takes the database longer than it saves.
  */
-const compare = Effect.fnUntraced(function* ({ goesOn, note, sql }: Run, statement: Statement.Statement<object>) {
+const compare = Effect.fnUntraced(function* ({ extendLease, note, sql }: Run, statement: Statement.Statement<object>) {
   const rows = yield* unlimited(
     sql,
     Effect.gen(function* () {
@@ -91,7 +91,7 @@ const compare = Effect.fnUntraced(function* ({ goesOn, note, sql }: Run, stateme
   )
   const found = toDiscrepancies(rows)
   note(found)
-  yield* goesOn
+  yield* extendLease
   return found
 })
 
@@ -181,11 +181,11 @@ const verifyAll = Effect.fnUntraced(function* (
   const run: Run = {
     sql,
     isFull,
-    goesOn: sql`
+    extendLease: sql`
       update ledger_verifications set lease_until = clock_timestamp() + ${leaseMinutes} * interval '1 minute'
       where id = ${id} and night is not null`,
     note: (found) => {
-      for (const it of found) problems[kindOf(it)]++
+      for (const discrepancy of found) problems[kindOf(discrepancy)]++
       discrepancies.push(...found.slice(0, maxListed - discrepancies.length))
     }
   }

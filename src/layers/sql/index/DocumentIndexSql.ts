@@ -9,7 +9,6 @@ import { languageFactor, titleScore } from "../../../domain/index/titles.ts"
 import { phraseText } from "../../../domain/index/words.ts"
 import { isInSpan, spanOf } from "../../../domain/options/SearchOptions.ts"
 import { makeSiteFilter } from "../../../domain/options/Sites.ts"
-import { matchDomains } from "../../../domain/search/Domain.ts"
 import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
 import { Target } from "../../../domain/search/Target.ts"
 import { DocumentIndex } from "../../../services/index/DocumentIndex.ts"
@@ -183,7 +182,7 @@ interface Filter {
   readonly slots: ReadonlyArray<QuerySlot>
   /** True if the slots alone decide. */
   readonly isExact: boolean
-  readonly admits: (url: string, published: string | null) => boolean
+  readonly admits: (url: URL, published: string | null) => boolean
 }
 
 const unfiltered: Filter = { slots: [], isExact: true, admits: () => true }
@@ -208,8 +207,7 @@ const filterOf = ({ options }: SearchRequest, nowMs: number): Filter => {
     isExact:
       ![...includeDomains, ...excludeDomains].some((site) => site.includes("/")) && options.freshness === undefined,
     admits: (url, published) => {
-      const address = URL.parse(url)
-      if (address === null || isOfSites?.(address) === false) return false
+      if (isOfSites?.(url) === false) return false
       return span === undefined || (published !== null && isInSpan(span, published))
     }
   }
@@ -249,11 +247,13 @@ const rank = Effect.fnUntraced(function* (
     where id = any (${best.map(({ document }) => document)}::float8[]::bigint[])`)
   const scores = new Map(best.map(({ document, score }) => [document, score]))
   const language = request.locale.slice(0, 2)
-  const titles = { worths, total, sequence: query.sequence, language }
-  const isOfSite = query.sites.length === 0 ? () => true : matchDomains(query.sites)
-  const isOfOther = matchDomains(query.excludedSites)
+  const titles = { worths, total, language }
+  const isOfSites = makeSiteFilter({ includeDomains: query.sites, excludeDomains: query.excludedSites })
   const ranked = rows
-    .filter(({ published, url }) => isOfSite(url) && !isOfOther(url) && filter.admits(url, published))
+    .filter(({ published, url }) => {
+      const address = URL.parse(url)
+      return address !== null && isOfSites?.(address) !== false && filter.admits(address, published)
+    })
     .map(({ id, language: own, title, url }) => {
       const score = (scores.get(id) ?? 0) + titleScore(titles, title)
       return { id, url, score: score * languageFactor(own, language) }
