@@ -98,7 +98,12 @@ export const rules: ReadonlyArray<Rule> = [
     from: "const titleShare = 0.5",
     to: "const titleShare = 0"
   },
-  { name: "other spellings", file: "layers/sql/index/DocumentIndexSql.ts", from: "const maxMisspelt = 3", to: "const maxMisspelt = 0" }
+  {
+    name: "other spellings",
+    file: "layers/sql/index/DocumentIndexSql.ts",
+    from: "const maxMisspelt = 3",
+    to: "const maxMisspelt = 0"
+  }
 ]
 
 const program = fileURLToPath(import.meta.url)

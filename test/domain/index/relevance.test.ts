@@ -266,12 +266,7 @@ describe("titles", () => {
     titleScore({ worths: new Map(query.map((term) => [term, 1])), total: query.length, language: "en" }, text)
 
   it("that are the query count most, then titles with other words", () => {
-    const scores = [
-      title("Grid layout | MDN"),
-      title("Grid of layouts"),
-      title("Layout"),
-      title("Nothing")
-    ]
+    const scores = [title("Grid layout | MDN"), title("Grid of layouts"), title("Layout"), title("Nothing")]
     assert.deepStrictEqual(
       scores,
       scores.toSorted((a, b) => b - a)
