@@ -5,6 +5,7 @@ import { home, place } from "../app/router.ts"
 import { me } from "../app/session.ts"
 import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
+import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { DownloadButton } from "../components/ui/DownloadButton.tsx"
@@ -58,7 +59,7 @@ const namesOf =
   (groupBy: View["groupBy"], keys: Keys): NameOf =>
   (id) => {
     if (groupBy === "kind") return kinds[id ?? ""] ?? "none"
-    if (groupBy !== "key") return id ?? "none"
+    if (groupBy !== "key") return id === null ? "none" : targetText(id)
     if (id === null) return "no key"
     const key = keys.find((key) => key.id === id)
     if (key === undefined) return `${id.slice(0, 12)}…`

@@ -11,6 +11,7 @@ import { outcomes } from "../ui/Badge.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { targetText } from "./TargetName.tsx"
 
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 
@@ -192,6 +193,7 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
   const { query } = place.value
   if (!isFiltered(query)) return null
   const wordsOf = (name: string, value: string): string => {
+    if (name === "target") return targetText(value)
     if (name === "key") return keys.find(({ id }) => id === value)?.name ?? value
     if (name === "option") return Object.entries(optionTexts).find(([code]) => code === value)?.[1] ?? value
     if (name === "status") return Object.entries(outcomes).find(([code]) => code === value)?.[1].text ?? value
@@ -235,7 +237,7 @@ const Selects = ({ issues, keys, value }: LogFiltersProps & Pick<ReturnType<type
         label="Target"
         options={options(
           "All targets",
-          allTargets.map((name) => [name, name === "page" ? "page (pages that were read)" : name]),
+          allTargets.map((name) => [name, name === "page" ? "page (pages that were read)" : targetText(name)]),
           value("target")
         )}
       />
