@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { Answer } from "../../api/routes.ts"
 import { setZone, zone } from "../../app/preferences.ts"
-import { place, setQuery } from "../../app/router.ts"
+import { navigate, place, setQuery } from "../../app/router.ts"
 import { fieldsOf } from "../../app/useForm.ts"
 import { isOpen } from "../../bounds.ts"
 import { formatMoment, formatRelative } from "../../format.ts"
@@ -11,6 +11,7 @@ import { outcomes } from "../ui/Badge.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { announce } from "../ui/Toast.tsx"
 import { targetText } from "./TargetName.tsx"
 
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
@@ -188,6 +189,12 @@ const chipNames: Readonly<Record<string, string>> = {
   to: "Before"
 }
 
+/** Keeps the filters for a while after the link clears them. */
+const offerUndo = (): void => {
+  const { path, query } = place.peek()
+  announce("Filters cleared.", () => navigate(`${path}?${query}`))
+}
+
 /** The filters in effect, each with a button that removes it. */
 const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
   const { query } = place.value
@@ -222,7 +229,9 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
         </li>
       ))}
       <li>
-        <a href={place.value.path}>Clear</a>
+        <a href={place.value.path} onClick={offerUndo}>
+          Clear
+        </a>
       </li>
     </ul>
   )
