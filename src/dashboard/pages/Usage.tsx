@@ -15,7 +15,6 @@ import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
 import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
-import { failures } from "../credits/figures.ts"
 import {
   byKind,
   drawnGroups,
@@ -44,10 +43,11 @@ const latencySample = 100
 
 type NameOf = (id: string | null) => string
 
-const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
+const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"] as const
 const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
   name: outcomeNames[name].text,
-  colour: outcomeNames[name].kind
+  // Its badge has the color of failures, which stand beside it in the chart.
+  colour: name === "page_unreadable" ? "c4" : outcomeNames[name].kind
 }))
 
 const units = { hour: "Hour (UTC)", day: "Day (UTC)", month: "Month (UTC)" } as const
@@ -130,7 +130,8 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
     before?.reduce((all, group) => all + count(group), 0)
   const sum = (count: (group: Group) => number): number => groups.reduce((all, group) => all + count(group), 0)
   const searches = sum((group) => group.searches)
-  const failed = sum(failures)
+  const succeeded = sum(({ outcomes }) => outcomes.ok)
+  const failed = searches - succeeded
   const credits = sum((group) => group.credits)
   return (
     <dl class="stats">
@@ -152,13 +153,13 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
       />
       <Stat
         name="Succeeded"
-        value={searches === 0 ? "–" : formatPercent((searches - failed) / searches)}
-        note={searches === 0 ? undefined : `${formatNumber(searches - failed)} searches`}
+        value={searches === 0 ? "–" : formatPercent(succeeded / searches)}
+        note={searches === 0 ? undefined : `${formatNumber(succeeded)} searches`}
       />
       <Stat
         name="Failed"
         value={formatNumber(failed)}
-        note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} of them timed out`}
+        note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} timed out, ${formatNumber(sum(({ outcomes }) => outcomes.page_unreadable))} unreadable`}
       />
       <Latency from={from} to={to} only={view.only} />
     </dl>
@@ -229,7 +230,8 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
           cell: ({ credits, searches }) => formatRatio(credits / Math.max(1, searches))
         },
         { name: "Failed", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_error) },
-        { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) }
+        { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) },
+        { name: "Unreadable", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.page_unreadable) }
       ]}
     />
   )
