@@ -154,7 +154,7 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
       <Stat
         name="Succeeded"
         value={searches === 0 ? "–" : formatPercent(succeeded / searches)}
-        note={searches === 0 ? undefined : `${formatNumber(succeeded)} searches`}
+        note={searches === 0 ? undefined : plural(succeeded, "search", "searches")}
       />
       <Stat
         name="Failed"
