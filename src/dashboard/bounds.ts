@@ -1,4 +1,5 @@
 import type { Answer } from "./api/routes.ts"
+import { targetText } from "./components/search/TargetName.tsx"
 import { formatDayAndYear, plural } from "./format.ts"
 
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
@@ -78,7 +79,7 @@ export const describeBounds = ({ expires_at: expires, networks, targets }: Key):
           ? `Expires ${formatDayAndYear(expires)}`
           : `Expired ${formatDayAndYear(expires)}`
       ]),
-  ...(targets === null ? [] : [targets.join(", ")]),
+  ...(targets === null ? [] : [targets.map(targetText).join(", ")]),
   ...(networks === null
     ? []
     : [`From ${networks.length > 2 ? plural(networks.length, "network") : networks.join(", ")}`])

@@ -25,7 +25,7 @@ Dashboard.describeDashboard("the usage page", (it) => {
         await page.reload()
         await page.getByText("Show as a table").click()
         const today = page.getByRole("table").getByRole("row").last()
-        assert.deepStrictEqual(await today.getByRole("cell").allTextContents(), ["3", "0", "0"])
+        assert.deepStrictEqual(await today.getByRole("cell").allTextContents(), ["3", "0", "0", "0"])
         await Dashboard.expectAccessible(page)
 
         await control(page, "Split by").selectOption({ label: "Key" })
@@ -42,10 +42,10 @@ Dashboard.describeDashboard("the usage page", (it) => {
         ])
         assert.match(download.suggestedFilename(), /^quarry-usage-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/)
         const [head, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n")
-        assert.strictEqual(head, "start,key,key_id,searches,credits,ok,upstream_error,upstream_timeout")
+        assert.strictEqual(head, "start,key,key_id,searches,credits,ok,upstream_error,upstream_timeout,page_unreadable")
         assert.deepStrictEqual(
           rows.map((row) => row.slice(row.indexOf(",") + 1)).sort(),
-          [`"'=HYPERLINK(""https://evil.example"")",${first.id},2,2,2,0,0`, `second,${second.id},1,1,1,0,0`].sort()
+          [`"'=HYPERLINK(""https://evil.example"")",${first.id},2,2,2,0,0,0`, `second,${second.id},1,1,1,0,0,0`].sort()
         )
 
         await control(page, "Key").selectOption(second.id)

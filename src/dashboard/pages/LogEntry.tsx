@@ -6,6 +6,7 @@ import type { PageProps } from "../app/router.ts"
 import { home } from "../app/router.ts"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { SearchCode } from "../components/search/SearchCode.tsx"
+import { TargetName } from "../components/search/TargetName.tsx"
 import { Badge, OutcomeBadge } from "../components/ui/Badge.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { CopyButton } from "../components/ui/CopyButton.tsx"
@@ -95,7 +96,7 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: K
     <Fact name="Credits">{formatNumber(entry.credits)}</Fact>
     <Fact name="Provider time">{formatDuration(entry.duration_ms)}</Fact>
     <Fact name="Target">
-      <code>{entry.target}</code>
+      <TargetName target={entry.target} />
     </Fact>
     {(entry.cached || entry.provider !== null) && (
       <Fact name="Answered by">{entry.cached ? "the cache" : <bdi>{entry.provider}</bdi>}</Fact>

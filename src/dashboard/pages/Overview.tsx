@@ -6,6 +6,7 @@ import { BurnDown } from "../components/credits/BurnDown.tsx"
 import { StackedBars } from "../components/credits/StackedBars.tsx"
 import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
+import { TargetName } from "../components/search/TargetName.tsx"
 import { OutcomeBadge } from "../components/ui/Badge.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { Meter } from "../components/ui/Meter.tsx"
@@ -132,7 +133,7 @@ const Latest = ({ queries }: { readonly queries: ReadonlyArray<Entry> }) => (
           </a>
         )
       },
-      { name: "Target", cell: ({ target }) => <code>{target}</code> },
+      { name: "Target", cell: ({ target }) => <TargetName target={target} /> },
       { name: "Outcome", cell: ({ status }) => <OutcomeBadge outcome={status} /> },
       { name: "Time", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) },
       { name: "When", isFigure: true, cell: (entry) => formatRelative(entry.created_at) }

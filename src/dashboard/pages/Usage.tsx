@@ -5,6 +5,7 @@ import { home, place } from "../app/router.ts"
 import { me } from "../app/session.ts"
 import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
+import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { DownloadButton } from "../components/ui/DownloadButton.tsx"
@@ -14,7 +15,6 @@ import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
 import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
-import { failures } from "../credits/figures.ts"
 import {
   byKind,
   drawnGroups,
@@ -43,10 +43,11 @@ const latencySample = 100
 
 type NameOf = (id: string | null) => string
 
-const outcomes = ["ok", "upstream_error", "upstream_timeout"] as const
+const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"] as const
 const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
   name: outcomeNames[name].text,
-  colour: outcomeNames[name].kind
+  // Its badge has the color of failures, which stand beside it in the chart.
+  colour: name === "page_unreadable" ? "c4" : outcomeNames[name].kind
 }))
 
 const units = { hour: "Hour (UTC)", day: "Day (UTC)", month: "Month (UTC)" } as const
@@ -58,7 +59,7 @@ const namesOf =
   (groupBy: View["groupBy"], keys: Keys): NameOf =>
   (id) => {
     if (groupBy === "kind") return kinds[id ?? ""] ?? "none"
-    if (groupBy !== "key") return id ?? "none"
+    if (groupBy !== "key") return id === null ? "none" : targetText(id)
     if (id === null) return "no key"
     const key = keys.find((key) => key.id === id)
     if (key === undefined) return `${id.slice(0, 12)}…`
@@ -129,7 +130,8 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
     before?.reduce((all, group) => all + count(group), 0)
   const sum = (count: (group: Group) => number): number => groups.reduce((all, group) => all + count(group), 0)
   const searches = sum((group) => group.searches)
-  const failed = sum(failures)
+  const succeeded = sum(({ outcomes }) => outcomes.ok)
+  const failed = searches - succeeded
   const credits = sum((group) => group.credits)
   return (
     <dl class="stats">
@@ -151,13 +153,13 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
       />
       <Stat
         name="Succeeded"
-        value={searches === 0 ? "–" : formatPercent((searches - failed) / searches)}
-        note={searches === 0 ? undefined : `${formatNumber(searches - failed)} searches`}
+        value={searches === 0 ? "–" : formatPercent(succeeded / searches)}
+        note={searches === 0 ? undefined : plural(succeeded, "search", "searches")}
       />
       <Stat
         name="Failed"
         value={formatNumber(failed)}
-        note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} of them timed out`}
+        note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} timed out, ${formatNumber(sum(({ outcomes }) => outcomes.page_unreadable))} unreadable`}
       />
       <Latency from={from} to={to} only={view.only} />
     </dl>
@@ -228,7 +230,8 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
           cell: ({ credits, searches }) => formatRatio(credits / Math.max(1, searches))
         },
         { name: "Failed", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_error) },
-        { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) }
+        { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) },
+        { name: "Unreadable", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.page_unreadable) }
       ]}
     />
   )

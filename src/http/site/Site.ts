@@ -2,9 +2,11 @@ import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../../domain/errors.ts"
+import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { DashboardFiles, type Files } from "../../services/operations/DashboardFiles.ts"
+import { NamedTargets } from "../../services/providers/NamedTargets.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "../docs/assets.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { pageResponse } from "../handlers/oauth/responses.ts"
@@ -65,12 +67,16 @@ const unavailable = pageResponse(
   { status: 503 }
 )
 
-const responsesOf = ({ script, style }: Files, { deliversEmails, providers, signUpMode }: SignIn["Service"]) => {
+const responsesOf = (
+  { script, style }: Files,
+  { deliversEmails, providers, signUpMode }: SignIn["Service"],
+  targetLabels: TargetLabels
+) => {
   const scriptPath = `${home}/assets/${fingerprint(script)}.js`
   const stylePath = `${home}/assets/${fingerprint(style)}.css`
   return {
     document: assetResponse({
-      text: shellOf({ scriptPath, stylePath, providers, deliversEmails, signUpMode }),
+      text: shellOf({ scriptPath, stylePath, providers, deliversEmails, signUpMode, targetLabels }),
       contentType: "text/html; charset=utf-8",
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),
@@ -115,7 +121,10 @@ const toSignIn = (url: string) =>
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const signIn = yield* SignIn
-    const responses = yield* Effect.cached(Effect.map(yield* DashboardFiles, (files) => responsesOf(files, signIn)))
+    const targetLabels = yield* NamedTargets
+    const responses = yield* Effect.cached(
+      Effect.map(yield* DashboardFiles, (files) => responsesOf(files, signIn, targetLabels))
+    )
     const document = responses.pipe(
       Effect.flatMap(({ document }) => document),
       Effect.catchTag("DashboardUnavailable", () => Effect.succeed(unavailable))

@@ -1,4 +1,5 @@
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
+import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { html } from "../html/html.ts"
 import { mark } from "../html/pages.ts"
 
@@ -10,9 +11,18 @@ export interface Shell {
   readonly providers: ReadonlyArray<string>
   readonly deliversEmails: boolean
   readonly signUpMode: SignUpMode
+  /** Names and descriptions by the operator. */
+  readonly targetLabels: TargetLabels
 }
 
-export const shellOf = ({ deliversEmails, providers, scriptPath, signUpMode, stylePath }: Shell): string =>
+export const shellOf = ({
+  deliversEmails,
+  providers,
+  scriptPath,
+  signUpMode,
+  stylePath,
+  targetLabels
+}: Shell): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -24,7 +34,7 @@ export const shellOf = ({ deliversEmails, providers, scriptPath, signUpMode, sty
 <link rel="stylesheet" href="${stylePath}">
 <script type="module" src="${scriptPath}"></script>
 </head>
-<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}">
+<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}" data-targets="${JSON.stringify(targetLabels)}">
 <div id="dashboard"><div class="bar starting"><span class="brand">${mark}<span>Quarry</span></span></div></div>
 <noscript>
 <main class="plain"><h1>The dashboard needs JavaScript</h1>

@@ -205,6 +205,16 @@ export const signedIn = Effect.fnUntraced(function* (options?: VisitOptions) {
   return person
 })
 
+/** Counts the clicks of the person, over all documents that the page opens. */
+export const countClicks = async (page: Page): Promise<() => number> => {
+  let clicks = 0
+  await page.exposeFunction("quarryClicked", () => {
+    clicks++
+  })
+  await page.addInitScript("addEventListener('click', (event) => event.detail > 0 && quarryClicked(), true)")
+  return () => clicks
+}
+
 /** Chooses an item of the menu with this name. */
 export const choose = async (page: Page, menu: string, item: string): Promise<void> => {
   await page.getByRole("button", { name: menu, exact: true }).click()

@@ -12,6 +12,9 @@ import * as Dashboard from "./Dashboard.ts"
  * one that fails (`epsilon_search`), and one that is slow (`zeta_search`). Nobody serves `delta_search`.
  */
 
+/** A long name, written from right to left, and a sentence with markup. */
+export const gammaLabel = { name: "חדשות".repeat(12), about: `News of <b>today</b> & "yesterday".` }
+
 const results = [
   { url: "https://example.com/caching", title: "HTTP caching <b>explained</b>", content: "How caches work & why." },
   { url: "https://he.example.org/", title: "מטמון של HTTP", content: "איך מטמונים עובדים" },
@@ -43,7 +46,7 @@ const running = Effect.gen(function* () {
       targets: {
         alpha_search: by("meta"),
         beta_search: by("meta"),
-        gamma_search: by("meta"),
+        gamma_search: { providers: by("meta"), ...gammaLabel },
         epsilon_search: by("failing"),
         zeta_search: by("slow")
       }

@@ -1,17 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Page } from "playwright-core"
 import * as Dashboard from "../support/Dashboard.ts"
-
-/** Counts the clicks of the person, over all documents that the page opens. */
-const countClicks = async (page: Page): Promise<() => number> => {
-  let clicks = 0
-  await page.exposeFunction("quarryClicked", () => {
-    clicks++
-  })
-  await page.addInitScript("addEventListener('click', (event) => event.detail > 0 && quarryClicked(), true)")
-  return () => clicks
-}
 
 Dashboard.describeDashboard("the newcomer", (it) => {
   it.effect("gets from the printed link to the first result with at most 5 clicks and one password", () =>
@@ -22,7 +11,7 @@ Dashboard.describeDashboard("the newcomer", (it) => {
       const link = greeting.exec(yield* process.said(greeting))?.[1] ?? ""
       const { page } = visitor
       yield* Effect.promise(async () => {
-        const clicks = await countClicks(page)
+        const clicks = await Dashboard.countClicks(page)
         const start = performance.now()
         await page.goto(link)
         await page.getByLabel("Password").fill(Dashboard.password)

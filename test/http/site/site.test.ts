@@ -1,12 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { DashboardFiles, DashboardUnavailable } from "../../../src/services/operations/DashboardFiles.ts"
+import { NamedTargets } from "../../../src/services/providers/NamedTargets.ts"
 import { found, providing, services } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 
 const files = Layer.succeed(DashboardFiles, Effect.succeed({ script: "let a = 1 // é".repeat(99), style: "b {}" }))
 
 const running = Layer.merge(services(providing(() => Effect.succeed(found(1)))), files)
+
+const labels = {
+  alpha_search: { name: `News "&quot;" <script>'`, about: "أخبار \u2068 & </body>" },
+  beta_search: { name: "n".repeat(100) }
+}
 
 const assetsIn = (html: string): ReadonlyArray<string> => html.match(/\/dashboard\/assets\/\w+\.(?:js|css)/g) ?? []
 
@@ -44,6 +50,21 @@ describe("R34: addresses for people", () => {
       assert.strictEqual(again.status, 304)
       assert.strictEqual((yield* api.send("HEAD", "/dashboard/keys")).status, 200)
     }).pipe(Effect.provide(running))
+  )
+
+  it.effect("gives the dashboard the names of targets, whatever characters they have (R73)", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const { text } = yield* api.get("/dashboard")
+      const attribute = /data-targets="([^"<>]*)"/.exec(text)?.[1] ?? ""
+      const unescaped = attribute
+        .replaceAll("&quot;", '"')
+        .replaceAll("&#39;", "'")
+        .replaceAll("&lt;", "<")
+        .replaceAll("&gt;", ">")
+        .replaceAll("&amp;", "&")
+      assert.deepStrictEqual(JSON.parse(unescaped), labels)
+    }).pipe(Effect.provide(Layer.provideMerge(running, Layer.succeed(NamedTargets, labels))))
   )
 
   it.effect("a browser without a session is led to the sign-in page, and back from there", () =>

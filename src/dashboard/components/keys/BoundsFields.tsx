@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks"
 import { type BoundsText, periodOptions } from "../../bounds.ts"
 import { allTargets } from "../../search/draft.ts"
+import { TargetName } from "../search/TargetName.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 
 interface BoundsFieldsProps {
@@ -61,7 +62,7 @@ export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
         {allTargets.map((target) => (
           <label key={target}>
             <input type="checkbox" name="targets" value={target} defaultChecked={initial.targets.includes(target)} />
-            <span>{target}</span>
+            <TargetName target={target} />
           </label>
         ))}
       </fieldset>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { Answer } from "../../api/routes.ts"
 import { setZone, zone } from "../../app/preferences.ts"
-import { place, setQuery } from "../../app/router.ts"
+import { navigate, place, setQuery } from "../../app/router.ts"
 import { fieldsOf } from "../../app/useForm.ts"
 import { isOpen } from "../../bounds.ts"
 import { formatMoment, formatRelative } from "../../format.ts"
@@ -11,6 +11,8 @@ import { outcomes } from "../ui/Badge.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { announce } from "../ui/Toast.tsx"
+import { targetText } from "./TargetName.tsx"
 
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 
@@ -187,11 +189,18 @@ const chipNames: Readonly<Record<string, string>> = {
   to: "Before"
 }
 
+/** Keeps the filters for a while after the link clears them. */
+const offerUndo = (): void => {
+  const { path, query } = place.peek()
+  announce("Filters cleared.", () => navigate(`${path}?${query}`))
+}
+
 /** The filters in effect, each with a button that removes it. */
 const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
   const { query } = place.value
   if (!isFiltered(query)) return null
   const wordsOf = (name: string, value: string): string => {
+    if (name === "target") return targetText(value)
     if (name === "key") return keys.find(({ id }) => id === value)?.name ?? value
     if (name === "option") return Object.entries(optionTexts).find(([code]) => code === value)?.[1] ?? value
     if (name === "status") return Object.entries(outcomes).find(([code]) => code === value)?.[1].text ?? value
@@ -220,7 +229,9 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
         </li>
       ))}
       <li>
-        <a href={place.value.path}>Clear</a>
+        <a href={place.value.path} onClick={offerUndo}>
+          Clear
+        </a>
       </li>
     </ul>
   )
@@ -235,7 +246,7 @@ const Selects = ({ issues, keys, value }: LogFiltersProps & Pick<ReturnType<type
         label="Target"
         options={options(
           "All targets",
-          allTargets.map((name) => [name, name === "page" ? "page (pages that were read)" : name]),
+          allTargets.map((name) => [name, name === "page" ? "page (pages that were read)" : targetText(name)]),
           value("target")
         )}
       />

@@ -3,6 +3,7 @@ import { home } from "../../app/router.ts"
 import { formatDuration, formatNumber, formatShortMoment } from "../../format.ts"
 import { Badge, OutcomeBadge } from "../ui/Badge.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
+import { TargetName } from "./TargetName.tsx"
 
 type Keys = Answer<"GET /v1/api-keys">["api_keys"]
 
@@ -53,7 +54,7 @@ const caller = (keys: Keys): Column<LoggedSearch> => ({
 })
 
 const others: ReadonlyArray<Column<LoggedSearch>> = [
-  { name: "Target", cell: ({ target }) => <code>{target}</code> },
+  { name: "Target", cell: ({ target }) => <TargetName target={target} /> },
   {
     name: "Outcome",
     cell: ({ cached, status }) => (

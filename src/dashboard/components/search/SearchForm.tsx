@@ -20,6 +20,7 @@ import { Choice } from "../ui/Choice.tsx"
 import { Field, FieldFrame, SelectField } from "../ui/Field.tsx"
 import { Table } from "../ui/Table.tsx"
 import { SearchOptions } from "./SearchOptions.tsx"
+import { aboutTarget, TargetName, targetText } from "./TargetName.tsx"
 
 export interface SearchFormProps {
   readonly draft: Draft
@@ -68,6 +69,7 @@ const fixed = ({ mode, target }: Draft) => {
 const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
   const options = useMemo(countries, [])
   const { maxNum, maxPage } = rulesOf(draft.target)
+  const about = aboutTarget(draft.target)
   const reasons = fixed(draft)
   const isBatch = draft.mode === "bulk"
   const field = (name: keyof Draft) => ({
@@ -84,8 +86,9 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
         {...field("target")}
         label="Target"
         value={draft.target}
+        hint={about && <bdi>{about}</bdi>}
         options={including(
-          targets.map((value) => ({ value, text: value })),
+          targets.map((value) => ({ value, text: targetText(value) })),
           draft.target
         )}
         onChange={(target) => onChange(withTarget(draft, target))}
@@ -139,7 +142,7 @@ const Capabilities = () => (
       rows={Object.entries(targetRules)}
       keyOf={([target]) => target}
       columns={[
-        { name: "Target", isHeader: true, cell: ([target]) => <code>{target}</code> },
+        { name: "Target", isHeader: true, cell: ([target]) => <TargetName target={target} /> },
         { name: "Pages", isFigure: true, cell: ([, { maxPage }]) => (maxPage === 1 ? "1" : `1 to ${maxPage}`) },
         { name: "Results", isFigure: true, cell: ([, { maxNum }]) => `1 to ${maxNum}` },
         { name: "Safe search", cell: ([, { safe }]) => (safe ? safeLevels.join(", ") : "off") }
