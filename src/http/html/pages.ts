@@ -110,9 +110,11 @@ ${
 export interface SignUp extends PreviousForm {
   readonly request: AppRequest
   readonly signUpMode: SignUpMode
+  /** If true, the person chooses a password at the emailed link. */
+  readonly deliversEmails: boolean
 }
 
-export const signUp = ({ email, notice, request, signUpMode }: SignUp): Page => ({
+export const signUp = ({ deliversEmails, email, notice, request, signUpMode }: SignUp): Page => ({
   title: "Create an account",
   body: html`<h1>Create a Quarry account</h1>
 <p class="lead">to connect <strong>${request.appName}</strong> to it</p>
@@ -125,9 +127,14 @@ ${noticeBox(notice)}
 <form method="post" action="/oauth/sign-up">
 ${requestField(request)}
 ${emailField(email)}
-${newPasswordField}
+${deliversEmails ? undefined : newPasswordField}
 <button>Create account</button>
 </form>
+${
+  deliversEmails
+    ? html`<p class="foot">We will email you a link to confirm your address and choose a password.</p>`
+    : undefined
+}
 <p class="foot">Have an account? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
 })
 

@@ -255,6 +255,33 @@ describe("the pages where people let apps in", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("a newcomer chooses a password at the emailed link, and until then it is random", () =>
+    Effect.gen(function* () {
+      const passwords: Array<string> = []
+      const signUpWith = (deliversEmails: boolean) =>
+        Layer.mock(SignIn, {
+          providers: [],
+          deliversEmails,
+          signUpMode: "open",
+          signUp: (_, { password }) => {
+            passwords.push(Redacted.value(password))
+            return Effect.succeed(undefined)
+          }
+        })
+      const fields = { request: signed, email: "new@example.com" }
+      const mailing = yield* TestApi.make.pipe(Effect.provide(layerAt("https://quarry.test", signUpWith(true))))
+      assert.notInclude((yield* mailing.get(`/oauth/sign-up?${signed}`)).text, 'type="password"')
+      yield* mailing.send("POST", "/oauth/sign-up", form(fields))
+      yield* mailing.send("POST", "/oauth/sign-up", form(fields))
+      assert.match(passwords[0] ?? "", /^[0-9a-f]{48}$/)
+      assert.notStrictEqual(passwords[0], passwords[1])
+      const silent = yield* TestApi.make.pipe(Effect.provide(layerAt("https://quarry.test", signUpWith(false))))
+      assert.include((yield* silent.get(`/oauth/sign-up?${signed}`)).text, 'type="password"')
+      yield* silent.send("POST", "/oauth/sign-up", form(fields))
+      assert.strictEqual(passwords[2], "")
+    })
+  )
+
   it.effect("R65: the pages say who may sign up, and what was refused", () =>
     Effect.gen(function* () {
       const closed = yield* TestApi.make.pipe(Effect.provide(signUpAs("closed")))

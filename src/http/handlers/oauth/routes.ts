@@ -19,6 +19,7 @@ import type { ConnectedApps } from "../../../services/accounts/ConnectedApps.ts"
 import type { Sessions } from "../../../services/accounts/Sessions.ts"
 import type { SignIn } from "../../../services/accounts/SignIn.ts"
 import type { RateLimiter } from "../../../services/credits/RateLimiter.ts"
+import type { Ids } from "../../../services/Ids.ts"
 import { Deployment } from "../../../services/operations/Deployment.ts"
 import { apiErrorResponse } from "../../errors.ts"
 import { stylePath } from "../../html/pages.ts"
@@ -34,7 +35,7 @@ import * as signUp from "./signUp.ts"
 
 /** Routes for sign-in and consent pages, and for the OAuth metadata that apps discover. */
 
-type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | RateLimiter
+type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | RateLimiter | Ids
 
 type Handler = Effect.Effect<
   HttpServerResponse.HttpServerResponse,

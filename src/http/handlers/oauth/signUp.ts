@@ -1,6 +1,7 @@
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { signInPath, signUpPath } from "../../../domain/accounts/OAuth.ts"
 import { SignIn } from "../../../services/accounts/SignIn.ts"
+import { Ids } from "../../../services/Ids.ts"
 import * as pages from "../../html/pages.ts"
 import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
 import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
@@ -9,8 +10,8 @@ import { pageResponse, redirectResponse } from "./responses.ts"
 
 export const show = Effect.gen(function* () {
   const { request } = yield* readAuthorizationRequest(canonicalQuery(yield* queryText))
-  const { signUpMode } = yield* SignIn
-  return signUpMode === "closed" ? signUpClosed : pageResponse(pages.signUp({ request, signUpMode }))
+  const { deliversEmails, signUpMode } = yield* SignIn
+  return signUpMode === "closed" ? signUpClosed : pageResponse(pages.signUp({ request, signUpMode, deliversEmails }))
 })
 
 const signUpClosed = pageResponse(
@@ -32,6 +33,18 @@ const confirmationSent = (email: string, query: string) =>
     )
   )
 
+const unguessableBytes = 24
+
+/**
+ * The submitted password. If emails are delivered, the form asks for none: the person chooses one at the link that
+ * confirms the address, and until then the password is random.
+ */
+const passwordOf = Effect.fnUntraced(function* (form: URLSearchParams, deliversEmails: boolean) {
+  if (!deliversEmails || form.has("password")) return secretIn(form, "password")
+  const bytes = yield* (yield* Ids).entropy(unguessableBytes)
+  return Redacted.make(Buffer.from(bytes).toString("hex"))
+})
+
 export const submit = Effect.gen(function* () {
   const form = yield* readForm
   const { request } = yield* authorizationRequestIn(form)
@@ -40,7 +53,7 @@ export const submit = Effect.gen(function* () {
   return yield* signIn
     .signUp(yield* currentBrowser, {
       email,
-      password: secretIn(form, "password"),
+      password: yield* passwordOf(form, signIn.deliversEmails),
       authorizationRequest: request.query,
       returnPath: `${signInPath}?${request.query}`
     })
@@ -49,9 +62,7 @@ export const submit = Effect.gen(function* () {
         redirect === undefined ? confirmationSent(email, request.query) : redirectResponse(redirect)
       ),
       Effect.catch((error) =>
-        Effect.succeed(
-          errorResponse(error, (notice) => pages.signUp({ request, signUpMode: signIn.signUpMode, email, notice }))
-        )
+        Effect.succeed(errorResponse(error, (notice) => pages.signUp({ ...signIn, request, email, notice })))
       )
     )
 })
