@@ -62,6 +62,8 @@ const run = (folder: string): ReadonlyArray<FileResult> => {
   return JSON.parse(readFileSync(report, "utf8")).testResults
 }
 
+const maxTestsMs = 5_000
+
 describe("docs/guides/testing-with-effect.md", () => {
   it("has files that compile strictly against the built package", () => {
     for (const [name, text] of files) project.write(`page/${name}`, text)
@@ -69,11 +71,11 @@ describe("docs/guides/testing-with-effect.md", () => {
     assert.isTrue(ok, output)
   })
 
-  it("has tests that pass, all of them together in less than a second", () => {
+  it("has tests that pass without waiting for the seconds that they simulate", () => {
     for (const [name, text] of files) project.write(`page/${name}`, text)
     let fastestMs = Number.POSITIVE_INFINITY
-    // Other work on the machine slows a run; a page whose tests wait would be slow in each.
-    for (let attempt = 0; attempt < 3 && fastestMs >= 1_000; attempt++) {
+    // The tests simulate waits of more than 15 seconds. On a busy machine they take more than a second.
+    for (let attempt = 0; attempt < 3 && fastestMs >= maxTestsMs; attempt++) {
       const results = run("page")
       assert.lengthOf(results, 4)
       for (const { message, name, status } of results) assert.strictEqual(status, "passed", `${name} ${message}`)
@@ -83,7 +85,7 @@ describe("docs/guides/testing-with-effect.md", () => {
         durations.reduce((sum, duration) => sum + duration, 0)
       )
     }
-    assert.isBelow(fastestMs, 1_000)
+    assert.isBelow(fastestMs, maxTestsMs)
   })
 
   it("has tests that fail when a Layer is wrong", () => {
