@@ -4,19 +4,25 @@ import { describeWithChromium } from "../support/processes/Chromium.ts"
 import { mailServer, nextLink } from "../support/servers/MailServer.ts"
 import * as Dashboard from "./support/Dashboard.ts"
 
+/** A service that delivers emails, and somebody who opens its dashboard. */
+const mailing = Effect.fnUntraced(function* (options?: Dashboard.VisitOptions) {
+  const { port, said } = yield* mailServer("220 mail.example")
+  const running = yield* Dashboard.start("embedded", {
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+    EMAIL_FROM: "quarry@example.com"
+  })
+  const visitor = yield* Dashboard.visitor(options).pipe(
+    Effect.provideService(Dashboard.Running, { live: Effect.succeed(running) })
+  )
+  return { said, visitor }
+})
+
 describeWithChromium("signing up where emails are delivered", () => {
   it.live(
     "goes by a link that confirms the address, and so does a forgotten password",
     () =>
       Effect.gen(function* () {
-        const { port, said } = yield* mailServer("220 mail.example")
-        const running = yield* Dashboard.start("embedded", {
-          SMTP_URL: `smtp://127.0.0.1:${port}`,
-          EMAIL_FROM: "quarry@example.com"
-        })
-        const visitor = yield* Dashboard.visitor({ width: 360 }).pipe(
-          Effect.provideService(Dashboard.Running, { live: Effect.succeed(running) })
-        )
+        const { said, visitor } = yield* mailing({ width: 360 })
         const { email, page } = visitor
         visitor.expectComplaint(/401/)
         const choosePassword = async (password: string) => {
@@ -51,14 +57,8 @@ describeWithChromium("signing up where emails are delivered", () => {
     "leads from sign-up by email to the first result with at most 5 clicks and one password",
     () =>
       Effect.gen(function* () {
-        const { port, said } = yield* mailServer("220 mail.example")
-        const running = yield* Dashboard.start("embedded", {
-          SMTP_URL: `smtp://127.0.0.1:${port}`,
-          EMAIL_FROM: "quarry@example.com"
-        })
-        const { email, open, page } = yield* Dashboard.visitor().pipe(
-          Effect.provideService(Dashboard.Running, { live: Effect.succeed(running) })
-        )
+        const { said, visitor } = yield* mailing()
+        const { email, open, page } = visitor
         yield* Effect.promise(async () => {
           const clicks = await Dashboard.countClicks(page)
           const start = performance.now()

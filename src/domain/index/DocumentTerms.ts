@@ -1,3 +1,4 @@
+import { siteParts } from "../options/Sites.ts"
 import { dateTerms } from "./dates.ts"
 import { formsOf, guessLanguage } from "./languages.ts"
 import { fold, type Word, wordsOf } from "./words.ts"
@@ -48,6 +49,9 @@ const siteTerms = (url: string): ReadonlyArray<string> => {
   const labels = hostname.split(".")
   return labels.map((_, index) => `@${labels.slice(index).join(".")}`)
 }
+
+/** The term that documents of a site have in common. The site is in the form that `parseSite` returns. */
+export const siteTerm = (site: string): string => `@${siteParts(site).host}`
 
 export const partsAndCompounds = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
   words.flatMap(({ compounds, parts }) => (compounds.length === 0 ? parts : [...parts, ...compounds]))

@@ -1,4 +1,5 @@
 import { parseSite } from "../options/Sites.ts"
+import { siteTerm } from "./DocumentTerms.ts"
 import { formsOf, isStopWord } from "./languages.ts"
 import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
@@ -105,7 +106,7 @@ class Slots {
 
   /** Matches any of the sites. Paths are compared later, with the documents found. */
   addSites(sites: ReadonlyArray<string>, role: QuerySlot["role"]): void {
-    const terms = sites.map((site) => `@${site.split("/", 1)[0]}`)
+    const terms = sites.map(siteTerm)
     if (terms.length > 0) this.#slots.set(`${role} site`, { terms, word: undefined, times: 0, role })
   }
 

@@ -41,7 +41,6 @@ const demandedWords = 2
 
 interface Cursor {
   readonly reader: PostingsReader
-  readonly slot: number
   readonly weight: number
 }
 
@@ -100,8 +99,8 @@ class Window {
 const window = new Window()
 
 const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArray<Cursor>> =>
-  slots.map(({ terms }, slot) =>
-    terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), slot, weight })))
+  slots.map(({ terms }) =>
+    terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), weight })))
   )
 
 /** Collects the best score of each document over the terms of a slot. Returns the number of documents in `seen`. */

@@ -106,18 +106,20 @@ const unspacedWords = (run: string): ReadonlyArray<string> => {
 }
 
 /** A run of letters of both kinds, such as a Latin name in a Japanese sentence, is several words. */
-const mixedWords = (match: string): ReadonlyArray<Word> =>
-  Array.from(match.matchAll(runs), ([run]) => run).flatMap((run) =>
-    unspaced.test(run) ? unspacedWords(run).map((part) => ({ parts: [part], compounds: none })) : [wordOf(run)]
-  )
+function* mixedWords(match: string): Generator<Word> {
+  for (const [run] of match.matchAll(runs)) {
+    if (!unspaced.test(run)) yield wordOf(run)
+    else for (const part of unspacedWords(run)) yield { parts: [part], compounds: none }
+  }
+}
 
 export const wordsOf = (text: string, maxWords: number): ReadonlyArray<Word> => {
   const isAscii = ascii.test(text)
   const words: Array<Word> = []
   for (const [match] of (isAscii ? text : text.normalize("NFKC")).matchAll(wordPattern)) {
     if (isAscii || !unspaced.test(match)) words.push(wordOf(match))
-    else for (const word of mixedWords(match)) words.push(word)
-    if (words.length >= maxWords) return words.slice(0, maxWords)
+    else words.push(...mixedWords(match).take(maxWords - words.length))
+    if (words.length === maxWords) return words
   }
   return words
 }

@@ -49,15 +49,18 @@ export const parseSite = (text: string): string | undefined => {
   return hostPattern.test(host) ? `${host}${normalizePath(url.pathname)}` : undefined
 }
 
+/** Splits an entry that `parseSite` returned. The path starts with a slash, or is empty. */
+export const siteParts = (site: string): { readonly host: string; readonly path: string } => {
+  const slash = site.indexOf("/")
+  return slash < 0 ? { host: site, path: "" } : { host: site.slice(0, slash), path: site.slice(slash) }
+}
+
 const isWithin = (part: string, whole: string, separator: string, end: "start" | "end"): boolean =>
   part === whole || (end === "start" ? part.startsWith(whole + separator) : part.endsWith(separator + whole))
 
 /** True for addresses on one of the sites or their subdomains, and below the path if there is one. */
 const matcher = (sites: ReadonlyArray<string>): ((url: URL) => boolean) => {
-  const parts = sites.map((site) => {
-    const slash = site.indexOf("/")
-    return slash < 0 ? { host: site, path: "" } : { host: site.slice(0, slash), path: site.slice(slash) }
-  })
+  const parts = sites.map(siteParts)
   const hasPaths = parts.some(({ path }) => path !== "")
   return (url) => {
     const host = hostOf(url)

@@ -139,7 +139,7 @@ const caller =
     return { status: response.status(), json: text === "" ? undefined : JSON.parse(text) }
   }
 
-interface VisitOptions {
+export interface VisitOptions {
   readonly width?: number
   readonly scheme?: "light" | "dark"
   /** The zoom of the browser: 2 halves the width that pages see, as a zoom of 200 % does. */

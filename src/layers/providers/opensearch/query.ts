@@ -1,5 +1,5 @@
 import { readParts } from "../../../domain/index/QueryTerms.ts"
-import { parseSite } from "../../../domain/options/Sites.ts"
+import { parseSite, siteParts } from "../../../domain/options/Sites.ts"
 import type { UpstreamCall } from "../../../domain/search/Capabilities.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import { allTargets, groupOf, type LanguageGroup, plainFields, weightedFields } from "./mapping.ts"
@@ -25,9 +25,9 @@ const scored = (scoring: Scoring, query: string, group: LanguageGroup | "plain")
 const belowSite = (text: string): object => {
   const site = parseSite(text)
   if (site === undefined) return { match_none: {} }
-  const [host = "", ...path] = site.split("/")
+  const { host, path } = siteParts(site)
   const onHost = { term: { sites: host } }
-  return path.length === 0 ? onHost : { bool: { filter: [onHost, { prefix: { path: `/${path.join("/")}` } }] } }
+  return path === "" ? onHost : { bool: { filter: [onHost, { prefix: { path } }] } }
 }
 
 const anyOf = (queries: ReadonlyArray<object>): ReadonlyArray<object> =>

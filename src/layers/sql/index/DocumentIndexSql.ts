@@ -1,5 +1,6 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { siteTerm } from "../../../domain/index/DocumentTerms.ts"
 import { spanTerms } from "../../../domain/index/dates.ts"
 import { type QuerySlot, type QueryTerms, readQuery } from "../../../domain/index/QueryTerms.ts"
 import { bestDocuments, type Collection, rarity, type ScoredSlot } from "../../../domain/index/score.ts"
@@ -190,8 +191,6 @@ const unfiltered: Filter = { slots: [], isExact: true, admits: () => true }
 const filterSlot = (role: QuerySlot["role"], terms: ReadonlyArray<string>): ReadonlyArray<QuerySlot> =>
   terms.length === 0 ? [] : [{ terms, word: undefined, times: 0, role }]
 
-const hostTerm = (site: string): string => `@${site.split("/", 1)[0]}`
-
 const filterOf = ({ options }: SearchRequest, nowMs: number): Filter => {
   if (options === undefined) return unfiltered
   const { excludeDomains = [], includeDomains = [] } = options
@@ -200,8 +199,8 @@ const filterOf = ({ options }: SearchRequest, nowMs: number): Filter => {
   const hosts = excludeDomains.filter((site) => !site.includes("/"))
   return {
     slots: [
-      ...filterSlot("required", includeDomains.map(hostTerm)),
-      ...filterSlot("excluded", hosts.map(hostTerm)),
+      ...filterSlot("required", includeDomains.map(siteTerm)),
+      ...filterSlot("excluded", hosts.map(siteTerm)),
       ...filterSlot("required", span === undefined ? [] : ["#none", ...spanTerms(span)])
     ],
     isExact:
