@@ -113,7 +113,10 @@ const levelColor = (level: LogLevel.LogLevel): "green" | "yellow" | "red" => {
   return level === "Warn" ? "yellow" : "green"
 }
 
-/** One line for an entry, and a cause below it: what a start prints stays on the screen during the first requests. */
+/**
+ * One line for an entry without the fields that repeat a word of its message, and a cause below it: what a start prints
+ * stays on the screen during the first requests.
+ */
 const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger<unknown, void> => {
   const paint = (format: "gray" | ReturnType<typeof levelColor>, text: string): string =>
     colors ? styleText(format, text, { validateStream: false }) : text
@@ -122,7 +125,11 @@ const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger
     const annotations = cutAll(fiber.getRef(References.CurrentLogAnnotations), maxPrettyCharacters)
     const texts = Arr.ensure(message).map((value) => cut(value, maxPrettyCharacters))
     const said = texts.map((value) => (typeof value === "string" ? value : Formatter.formatJson(value))).join(" ")
-    const all = Object.entries(annotations).map(field).join(" ")
+    const words = said.split(" ")
+    const all = Object.entries(annotations)
+      .filter(([, value]) => !words.includes(String(value)))
+      .map(field)
+      .join(" ")
     const fields = fits(said + all) ? all : `${all.slice(0, maxPrettyCharacters)}…`
     const time = paint("gray", date.toISOString().slice(11, 19))
     const parts = [time, paint(levelColor(logLevel), logLevel.toUpperCase()), said]

@@ -86,6 +86,16 @@ describe("the log of a process", () => {
     })
   )
 
+  it.live("does not repeat words of a message as fields at a terminal", () =>
+    Effect.gen(function* () {
+      const child = yield* start("returns", "pretty")
+      let text = ""
+      child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece))
+      assert.strictEqual(yield* codeOf(child), 0)
+      assert.match(text, /^\d\d:\d\d:\d\d INFO line 0\n/)
+    })
+  )
+
   it.live("ends nothing when its reader has gone away", () =>
     Effect.gen(function* () {
       const child = yield* start("goes on")

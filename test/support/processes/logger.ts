@@ -5,7 +5,7 @@ import * as Logging from "../../../src/process/Logging.ts"
 import { AppConfig } from "../../../src/settings/Settings.ts"
 
 /*
- * The process of `test/layers/Logging.integration.test.ts`. Logs like the server, and ends as its argument says.
+ * The process of `test/process/Logging.integration.test.ts`. Logs like the server, and ends as its argument says.
  */
 
 const long = "Z".repeat(900_000)
