@@ -12,7 +12,10 @@ import { ledgerConformance } from "../../conformance/credits/Ledger.conformance.
 const timeout = 300_000
 
 const storageAt = (url: Redacted.Redacted, options: Partial<Postgres.PostgresOptions> = {}) =>
-  SqlStorage.layer(Postgres.layer({ url, poolSize: 6, statementTimeout: Duration.seconds(1), ...options }))
+  SqlStorage.layer(Postgres.layer({ url, poolSize: 6, ...options }))
+
+/** Only for tests of time limits: a busy machine or a slow disk can delay any statement by a second. */
+const shortLimit = { statementTimeout: Duration.seconds(2) }
 
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.all([Clock.currentTimeMillis, effect, Clock.currentTimeMillis]), ([start, value, end]) => ({
@@ -79,17 +82,17 @@ describeWithServers("Connections to Postgres", () => {
           const account = yield* anAccount
           const busy = yield* Effect.forkChild(
             Effect.all(
-              [1, 2, 3, 4].map(() => sql.withTransaction(Effect.sleep("6 seconds"))),
+              [1, 2, 3, 4].map(() => sql.withTransaction(Effect.sleep("9 seconds"))),
               { concurrency: 4 }
             )
           )
           yield* Effect.sleep("500 millis")
           const { ms, value } = yield* timed(search(account))
           assert.isFalse(value.charged)
-          assert.isBelow(ms, 4000)
+          assert.isBelow(ms, 6000)
           yield* Fiber.join(busy)
           yield* booksAgree(account, [value, yield* search(account)])
-        }).pipe(Effect.provide(storageAt(url)))
+        }).pipe(Effect.provide(storageAt(url, shortLimit)))
       }),
     timeout
   )
@@ -176,7 +179,7 @@ describeWithServers("Connections to Postgres", () => {
           const { ms, value } = yield* timed(search(account))
           assert.isTrue(value.charged)
           assert.isBelow(ms, 1000)
-        }).pipe(Effect.provide(storageAt(server.url)))
+        }).pipe(Effect.provide(storageAt(server.url, shortLimit)))
       }),
     timeout
   )
@@ -309,10 +312,10 @@ describeWithServers("Connections to Postgres", () => {
       const sql = yield* SqlClient.SqlClient
       const { ms, value } = yield* timed(Effect.exit(sql`select pg_sleep(60)`))
       assert.isTrue(Exit.isFailure(value))
-      assert.isBelow(ms, 6000)
+      assert.isBelow(ms, 7000)
       const running = yield* sql`select pid from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active'
         and pid <> pg_backend_pid()`
       assert.deepStrictEqual(running, [])
-    }).pipe(Effect.provide(pooled()))
+    }).pipe(Effect.provide(pooled(shortLimit)))
   )
 })
