@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Parses a CIDR network or a single address. IPv4-mapped networks become IPv4, like the addresses compared. */
+/** Accepts CIDR or a single address. IPv4-mapped networks become IPv4, like the addresses they are compared with. */
 export const parseNetwork = (text: string): IpNetwork.IpNetwork | undefined => {
   const network = text.includes("/")
     ? IpNetwork.fromString(text)
@@ -31,7 +31,6 @@ export const isPrivateNetwork = (network: IpNetwork.IpNetwork): boolean =>
 
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
-/** True for names and addresses that only programs on this machine can reach. */
 export const isLoopbackHost = (host: string): boolean => {
   const address = NetAddress.ipFromString(host)
   return Result.isSuccess(address) ? NetAddress.isLoopback(address.success) : host.toLowerCase() === "localhost"

@@ -1,4 +1,4 @@
-/** Dropped as a whole. */
+/** A month of the log. Retention drops it as a whole. */
 export interface LogMonth {
   /** In UTC, such as `2026-08`. */
   readonly name: string
@@ -10,5 +10,4 @@ export interface LogMonth {
 
 export const defaultRetentionMs = 90 * 86_400_000
 
-/** The time at which the month's last entry exceeds the retention. */
 export const droppedAt = ({ end }: Pick<LogMonth, "end">, retentionMs: number): number => end + retentionMs

@@ -15,9 +15,8 @@ export interface QueueLimits {
 }
 
 /**
- * A bounded queue that shares processing time between accounts (start-time fair queueing). Each account's virtual time
- * advances by the time its items took, and the account that is furthest behind goes next. An account with one quick
- * page thus overtakes one with many slow pages.
+ * Shares processing time between accounts (start-time fair queueing). An account's virtual time advances by the time
+ * its items took, and the account furthest behind goes next, so one quick page overtakes many slow ones.
  */
 export class FairQueue<A> {
   readonly #accounts = new Map<string, Account<A>>()
@@ -62,7 +61,7 @@ export class FairQueue<A> {
     return [last.item]
   }
 
-  /** Call `finish` when the item is done. */
+  /** The caller must call `finish` when the item is done. */
   take(): { readonly accountId: string; readonly item: A } | undefined {
     let next: { readonly accountId: string; readonly account: Account<A> } | undefined
     for (const [accountId, account] of this.#accounts) {

@@ -5,11 +5,9 @@ import { Data } from "effect"
  *
  * - `blocked`: captcha, suspension, or access denied to the engine
  * - `quota`: the operator's account with the provider is used up
- * - `rate_limited`: too many requests; `retryAfterMs` if the provider sent it
  * - `unauthorized`: the operator's credential is invalid
  * - `unreachable`: connection failure or server error
  * - `malformed`: the response does not match the provider's documentation
- * - `timeout`: no response within the attempt's time
  * - `unserved`: the provider does not support this request
  * - `busy`: nothing was sent, because the operator's call limits left no slot in time
  */

@@ -5,10 +5,8 @@ import type { OrganicResult } from "./OrganicResult.ts"
 import { Ranking } from "./Ranking.ts"
 import type { SearchBody } from "./SearchResult.ts"
 
-/**
- * Serializes charged responses for replay under an idempotency key (R44). They are kept as values and not as encoded
- * responses, because a replay may ask for another format. The request ID is not kept: a replayed error has its own.
- */
+// Responses are kept for replay as values, because a replay may ask for another format (R44). The request ID is
+// left out: a replayed error has its own.
 
 export type SearchEnd = Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
 
@@ -56,7 +54,6 @@ const keepRow = (row: RowBody): string => (row.status === "ok" ? keepBody(row) :
 export const keepBatch = ({ results, ...counts }: BulkBody): string =>
   `{"counts":${JSON.stringify(counts)},"results":[${results.map(keepRow).join(",")}]}`
 
-/** Unchecked: the text comes from `keepBatch`. */
 export const restoreBatch = (text: string): BulkBody => {
   const { counts, results }: KeptBatch = JSON.parse(text)
   return { ...counts, results: results.map((row) => ("body" in row ? restoreBody<AnsweredRow>(row) : row)) }

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Search targets in the order of the interface specification. The first is the default. */
+/** In the order of the interface specification. The first is the default. */
 export const targets = [
   "alpha_search",
   "beta_search",
@@ -42,7 +42,6 @@ export interface TargetRules {
   readonly maxPage: number
   readonly maxNum: number
   readonly safe: boolean
-  /** True if a page above 5 is `invalid_request` and not `unsupported_parameter` (R7). */
   readonly highPageIsInvalid: boolean
 }
 

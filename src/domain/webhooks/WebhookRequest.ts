@@ -36,13 +36,12 @@ export const WebhookChange = Schema.Struct({
   )
 }).annotate({ identifier: "WebhookChange", message })
 
-/** Each threshold causes an event, so that their number is limited. */
+/** Limits events: each threshold causes an event. */
 export const maxLowPercents = 10
 const maxLowBalance = 1_000_000_000
 
 const percentMessage = "must be a list of whole numbers from 1 to 99, each once"
 
-/** Absent fields keep their value. */
 export const EventSettingsChange = Schema.Struct({
   low_percents: Schema.optionalKey(
     Schema.Array(
@@ -95,7 +94,7 @@ export const DeliveryParameters = Schema.Struct({
   )
 })
 
-/** IDs in a path. They accept any text, because an unknown ID is `not_found` and not `invalid_request`. */
+/** Accept any text: an unknown ID is `not_found`, not `invalid_request`. */
 export const EndpointId = Schema.String.annotate({ pattern: "^whk_[0-9a-f]{32}$", description: "The webhook's id." })
 export const DeliveryId = Schema.String.annotate({ pattern: "^dlv_[0-9a-f]{32}$", description: "The delivery's id." })
 
