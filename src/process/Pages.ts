@@ -40,7 +40,7 @@ const parser = Layer.unwrap(
   )
 )
 
-/** Fetches and parses pages, without accounts: for the crawler. */
+/** For the crawler, which has no account. */
 export const web = Layer.merge(fetcher, parser)
 
 const readers = Layer.effect(
