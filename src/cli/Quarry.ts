@@ -84,7 +84,6 @@ export interface CommandLayers<E, R> {
   readonly storage: Layer.Layer<StorageServices, E, R>
   readonly external: Layer.Layer<ExternalIndexes, E, R>
   readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
-  /** Reads on a read-only connection. */
   readonly reading: Layer.Layer<ReadingServices, E, R>
   /** Fails if no payment provider is configured. Does not open the database. */
   readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>

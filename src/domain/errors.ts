@@ -201,7 +201,6 @@ export class PaymentFailed extends Schema.TaggedError<PaymentFailed>()("payment_
   message: Schema.String
 }) {}
 
-/** Another change of the subscription is still running (R42). */
 export class BillingBusy extends Schema.TaggedError<BillingBusy>()("billing_busy", {
   message: Schema.String,
   retryAfterSeconds: Schema.optionalKey(Schema.Int)

@@ -36,10 +36,8 @@ export const abbreviate = (text: string, maxUnits: number): string =>
 
 const words = new Intl.Segmenter("und", { granularity: "word" })
 
-/** Text after the cut that is searched for a word boundary. Longer words are split. */
 const lookAheadUnits = 64
 
-/** Returns at most `count` code points, cut at a word boundary if possible. */
 export const cutAtWord = (text: string, count: number): string => {
   const cut = cutCodePoints(text, count)
   if (cut.length === text.length) return text

@@ -88,7 +88,6 @@ const missing = (header: string): string => `Header mismatch: the header ${heade
 const differs = (header: string, body: string, value: string): string =>
   `Header mismatch: ${header} must be the body's ${body}, ${quote(value)}`
 
-/** The parameter that `Mcp-Name` repeats, by method. */
 const namedBy = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],

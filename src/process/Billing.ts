@@ -56,7 +56,6 @@ const polarSettings = (
         webhookUrl: `${origin}/webhooks/billing`
       }
 
-/** Undefined if no provider is configured. Loads Polar's code on demand. */
 const provider = Effect.gen(function* () {
   const { origin } = yield* Deployment
   const config = yield* AppConfig
@@ -70,7 +69,6 @@ const provider = Effect.gen(function* () {
 
 type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger
 
-/** Without a provider, nothing is sold and nothing runs in the background. */
 export const layer = Layer.unwrap(
   Effect.map(
     provider,

@@ -19,7 +19,6 @@ export interface ListenerOptions {
 const closingReserve = (grace: Duration.Duration): Duration.Duration =>
   Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
 
-/** Returns the bound address. Fails if it cannot be bound. */
 export const make = Effect.fnUntraced(function* ({ drainDelay, grace, host, port, ...options }: ListenerOptions) {
   const firstSignal = yield* FirstSignal
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(

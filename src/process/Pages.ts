@@ -20,7 +20,6 @@ export const settings = Layer.effect(
   }))
 )
 
-/** Names this deployment to the sites that it fetches from. */
 export const userAgentOf = (configured: string | undefined, baseUrl: string): string =>
   configured ?? `Quarry/${version} (+${baseUrl})`
 

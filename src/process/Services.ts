@@ -108,7 +108,6 @@ const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.prov
 
 const wildcards: ReadonlyArray<string> = ["0.0.0.0", "::"]
 
-/** Replaces a wildcard with this machine's first external IPv4 address, if there is one. */
 const reachable = ({ host, port }: BoundAddress): BoundAddress => {
   const external = Object.values(networkInterfaces())
     .flatMap((addresses = []) => addresses)

@@ -16,7 +16,6 @@ const minCharactersForTwo = 12
 /** Variables of other programs that resemble a setting. They are reported only if that setting is missing. */
 const ofOthers = new Set(["BASE_URI", "DATABASE_URI", "DATADIR", "LOGLEVEL", "MAIL_FROM", "REDIS_URI", "SMTP_URI"])
 
-/** One inserted, deleted or replaced letter, or one swap of neighbors. */
 const differsByOne = (one: string, other: string): boolean => {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 1) return false
@@ -40,7 +39,6 @@ const resembles = (setting: string, name: string): boolean => {
   return wrong.length <= 2 && wrong.every((isClose) => isClose)
 }
 
-/** `variables` are the names of all environment variables, in any letter case. */
 export const misspellings = (variables: ReadonlyArray<string>): ReadonlyArray<Misspelling> => {
   const isSet = new Set(variables)
   const known = new Set(settings)

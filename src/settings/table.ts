@@ -4,7 +4,6 @@ import { signUpModes } from "../domain/accounts/signUp.ts"
 import { paidPlans } from "../domain/credits/Plan.ts"
 import * as forms from "./forms.ts"
 
-/** `fallback` applies if the variable is not set. */
 export interface Setting<A, F = A> {
   readonly form: forms.Form<A>
   readonly fallback: F

@@ -55,7 +55,6 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List an account's webhooks with their pending and failed deliveries"))
 
-/** Records the command with the change. Fails if the account does not exist. */
 const change = Effect.fnUntraced(function* <A>(
   { account, endpoint }: Chosen,
   command: string,

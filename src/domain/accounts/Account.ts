@@ -2,7 +2,7 @@ import type { Plan } from "../credits/Plan.ts"
 
 export interface NextTerms {
   readonly plan: Plan
-  /** Undefined: usage is counted but not limited. */
+  /** Searches per period. Undefined: usage is counted but not limited (R23). */
   readonly quota: number | undefined
   readonly concurrency: number
   /** Unix milliseconds, as all times here. */
@@ -14,7 +14,6 @@ export interface Account {
   /** Trimmed and in lower case; empty for a marketplace subscriber. */
   readonly email: string
   readonly plan: Plan
-  /** Searches per period. Undefined: usage is counted but not limited (R23). */
   readonly quota: number | undefined
   readonly concurrency: number
   /** Start of the subscription. Undefined on the trial and for plans that follow calendar months. */
@@ -31,7 +30,6 @@ export interface Account {
   readonly packRate?: number | undefined
 }
 
-/** Applies the scheduled plan change if it is due at `now` (R41). */
 export const accountAt = (account: Account, now: number): Account => {
   const { next, ...terms } = account
   if (next === undefined || next.at > now) return account

@@ -50,7 +50,6 @@ export const clientNetwork = (...seen: Seen): string | undefined => {
   return ip === undefined ? undefined : toNetwork(ip)
 }
 
-/** The full address, from which the payment provider derives country and currency. */
 export const clientIp = (...seen: Seen): string | undefined => {
   const ip = client(...seen)
   return ip === undefined ? undefined : NetAddress.formatIp(ip)

@@ -3,7 +3,7 @@ import { parseAddress } from "../net/address.ts"
 import { cutCodePoints } from "../text.ts"
 import { isAllowedRedirect } from "./OAuth.ts"
 
-/** Registered by the app, or read from a document at the app's own URL. */
+/** Registered by the app, or read from its own URL (draft-ietf-oauth-client-id-metadata-document, section 3). */
 export interface ClientMetadata {
   readonly name: string | undefined
   readonly redirectUris: ReadonlyArray<string>
@@ -34,7 +34,6 @@ const isRedirectList = (value: unknown): value is ReadonlyArray<string> =>
 
 const issue = (error: MetadataIssue["error"], message: string) => Result.fail({ error, message })
 
-/** Ignores members that Quarry does not use (RFC 7591 section 2). */
 export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata, MetadataIssue> => {
   if (!Predicate.isObject(body)) return issue("invalid_client_metadata", "the body must be a JSON object")
   const { client_name, redirect_uris } = body as { readonly client_name?: unknown; readonly redirect_uris?: unknown }
@@ -51,10 +50,7 @@ export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata,
   return Result.succeed({ name: name === "" ? undefined : name, redirectUris: redirect_uris })
 }
 
-/**
- * Reads a client ID that is a metadata URL (draft-ietf-oauth-client-id-metadata-document section 3). Undefined unless
- * the URL is in normal form: with several spellings, one document could register as several apps.
- */
+/** Undefined unless the URL is in normal form: with several spellings, one document could be several apps. */
 export const documentUrl = (clientId: string): URL | undefined => {
   if (
     clientId.length > maxDocumentUrlCharacters ||

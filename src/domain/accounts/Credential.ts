@@ -6,7 +6,6 @@ export interface CredentialHeaders {
   readonly authorization: string | undefined
   readonly marketplaceSecret: string | undefined
   readonly marketplaceUser: string | undefined
-  /** A request may contain several session cookies. */
   readonly sessionCookies: ReadonlyArray<string>
   readonly demoOrigin: string | undefined
 }

@@ -64,7 +64,6 @@ const clientSchemes: ReadonlySet<string> = new Set(
   ].map((name) => `${name}:`)
 )
 
-/** True for a scheme such as `com.example.app` (RFC 8252, 7.1). */
 const isReversedDomain = (scheme: string): boolean => {
   if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(scheme)) return false
   const { domain, isIcann } = parse(scheme.split(".").toReversed().join("."))
@@ -91,7 +90,6 @@ const protectedResourcePath = "/.well-known/oauth-protected-resource"
 
 export const protectedResourcePaths = [`${protectedResourcePath}${resourcePath}`, protectedResourcePath] as const
 
-/** The path of RFC 8414, and others that clients try. */
 export const authorizationServerPaths = [
   `/.well-known/oauth-authorization-server${authPath}`,
   "/.well-known/oauth-authorization-server",
@@ -106,7 +104,6 @@ export const protectedResource = (baseUrl: string) => ({
   resource_name: "Quarry"
 })
 
-/** RFC 8414 metadata. Offers less than the sign-in library supports. */
 export const authorizationServer = (baseUrl: string) => {
   const issuer = `${baseUrl}${authPath}`
   return {

@@ -40,12 +40,10 @@ export interface SessionPrincipal {
   readonly sessionId: string
 }
 
-/** An app that a person authorized to use the MCP endpoint. */
 export interface AppPrincipal {
   readonly _tag: "oauth"
   readonly account: Account
   readonly scopes: ReadonlyArray<ToolScope>
-  /** Set if the person limited the app's credits. */
   readonly bounds?: PrincipalBounds | undefined
 }
 

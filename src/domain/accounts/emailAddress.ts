@@ -3,7 +3,6 @@ export const maxEmailCharacters = 254
 
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase()
 
-/** Domains that share mailboxes with another domain. */
 const domainAliases: ReadonlyMap<string, string> = new Map([["googlemail.com", "gmail.com"]])
 
 /** Domains whose provider documents that it ignores dots. */

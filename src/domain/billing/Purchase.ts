@@ -2,7 +2,6 @@ import type { PaidPlan, Plan } from "../credits/Plan.ts"
 
 // Money is in US cents; credits are integers.
 
-/** Plans sold by checkout. Custom plans are set by an operator. */
 export const soldPlans = ["starter", "growth", "business"] as const satisfies ReadonlyArray<PaidPlan>
 export type SoldPlan = (typeof soldPlans)[number]
 

@@ -17,7 +17,6 @@ export interface SoldSubscription {
   readonly modifiedAt: number
 }
 
-/** A payment for a period of a subscription, or for a change of plan. */
 export interface PlanOrder {
   readonly plan: SoldPlan
   readonly reason: "create" | "cycle" | "update"
@@ -44,7 +43,6 @@ export interface Entitlement {
   readonly next: PlanChange | undefined
 }
 
-/** The grace period starts with an unpaid renewal (R41). */
 export const graceEnd = ({ pastDueAt, period }: SoldSubscription, graceMs: number): number =>
   (pastDueAt ?? period.start) + graceMs
 
@@ -97,10 +95,7 @@ export const entitlementAt = (
   }
 }
 
-/**
- * The plan at the start of the current period and its paid changes (R39). Changes in the provider's portal have no
- * order, so they get the time at which the subscription was modified when they are first seen.
- */
+/** From paid orders (R39). Changes in the provider's portal have no order, so they get the time of modification. */
 export const sightOf = (
   subscription: SoldSubscription,
   orders: ReadonlyArray<PlanOrder>,
@@ -132,7 +127,6 @@ export interface BookedSubscription {
   readonly sight: PeriodSight
 }
 
-/** The limits that subscriptions give an account in the current period. `period` is undefined on the trial. */
 export interface AccountTerms {
   readonly plan: Plan
   readonly quota: number

@@ -11,7 +11,6 @@ export const paidPlans = ["starter", "growth", "business", "custom"] as const sa
 
 export interface PlanTerms {
   readonly quota: number | undefined
-  /** Concurrent searches of a batch. The rate limit is 60 times this number per minute. */
   readonly concurrency: number
 }
 
@@ -45,7 +44,6 @@ export interface Period {
   readonly end: number
 }
 
-/** The same day and time in UTC, or the last day of a shorter month (R31). */
 const renewal = (cycleStart: DateTime.Utc, count: number): number =>
   DateTime.toEpochMillis(DateTime.add(cycleStart, { months: count }))
 

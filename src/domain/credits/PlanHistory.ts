@@ -24,7 +24,6 @@ export const isInForce = (terms: TermsTable, history: PlanHistory): boolean => {
   )
 }
 
-/** Limits as numbers: without a quota, usage is counted but not limited. */
 interface Limits {
   readonly quota: number
   readonly concurrency: number
@@ -38,10 +37,9 @@ const highest = (a: Limits, b: Limits): Limits => ({
 })
 
 /**
- * The quota of a period that began with plan `first`, and the limits of its last plan. An upgrade adds the difference
- * of the quotas in proportion to the time left, rounded down (R39). A downgrade, possible only in the provider's
- * portal, leaves the lower plan's quota. If the plan itself gets a higher limit, the difference is added in full; a
- * lower limit waits for the next period. The caller keeps the quota at or above what was used (I1).
+ * An upgrade adds the difference of the quotas in proportion to the time left, rounded down (R39). A downgrade,
+ * possible only in the provider's portal, leaves the lower quota. If the plan's own limits change, higher limits add
+ * their difference in full and lower limits wait. The caller keeps the quota at or above what was used (I1).
  */
 export const limitsOfPeriod = (
   history: PlanHistory,
@@ -79,13 +77,11 @@ export const limitsOfPeriod = (
   return { plan, limits, quota }
 }
 
-/** Undefined if the plan's limits do not fall below `limits`. */
 export const loweredAt = (plan: Plan, limits: Limits, terms: TermsTable, at: number): NextTerms | undefined => {
   const { concurrency, quota = limits.quota } = terms[plan]
   return quota < limits.quota || concurrency < limits.concurrency ? { plan, quota, concurrency, at } : undefined
 }
 
-/** Agreed limits do not follow the account's plan. */
 export interface HeldLimits {
   readonly plan: Plan
   readonly quota: number | undefined

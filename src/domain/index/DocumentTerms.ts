@@ -18,12 +18,10 @@ export interface DocumentTerms {
   readonly length: number
 }
 
-/** Field weights, also for external search engines. */
 export const fieldWeights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
 
 const maxWords = { title: 60, headings: 200, url: 30, description: 400, content: 8_000 }
 
-/** The language of a text without a declared one is guessed from this many words. */
 const maxGuessed = 200
 
 export const addressText = (url: string): string => {

@@ -53,7 +53,6 @@ const piecesOf = (query: string): ReadonlyArray<Piece> => {
   return Array.from(query.matchAll(piecePattern), pieceOf)
 }
 
-/** A search for an abbreviation finds its long form, and the reverse. */
 const synonyms = new Map(
   [
     ["postgres", "postgresql"],

@@ -1,7 +1,6 @@
 import { dayAfter, dayOf } from "../options/published.ts"
 import type { Span } from "../options/SearchOptions.ts"
 
-/** Year, month and day as terms, such as `#2026-01`. */
 export const dateTerms = (published: string): ReadonlyArray<string> =>
   published === "" ? [] : [4, 7, 10].map((length) => `#${published.slice(0, length)}`)
 

@@ -38,7 +38,6 @@ interface List {
   documents: number
   latest: number
   size: number
-  /** Position of the next entry. */
   at: number
 }
 

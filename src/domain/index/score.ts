@@ -97,7 +97,6 @@ const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArra
     terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), weight })))
   )
 
-/** Keeps each document's best score over the terms of a slot. Returns the number of documents in `seen`. */
 const readSlot = (cursors: ReadonlyArray<Cursor>, start: number, norms: Float64Array): number => {
   const { entries, ofSlot, seen } = window
   const { documents, frequencies, lengths } = entries

@@ -16,7 +16,6 @@ interface Token {
   readonly worth: number
 }
 
-/** The weight of the heaviest term in a token such as `Promise.any()`. */
 export type WorthOfToken = (token: string) => number
 
 /** Caches weights for one page of results: texts repeat their words, and splitting them is expensive. */

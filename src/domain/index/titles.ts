@@ -34,7 +34,6 @@ export const titleScore = ({ language, total, worths }: TitleQuery, title: strin
   return titleShare * Math.min(total, covered) * (matched / terms.length)
 }
 
-/** Ranks documents in the requested language before equally good ones in other languages. */
 export const languageFactor = (language: string | null, wanted: string): number => {
   if (language === null) return 0.95
   return language === wanted ? 1 : 0.9

@@ -19,7 +19,6 @@ const indivisible = new Set(
   ).split(" ")
 )
 
-/** Letters and digits, the characters that join names, and the suffixes of C++ and C#. */
 const wordPattern = /[\p{L}\p{N}\p{M}]+(?:(?:[.:_/-]|::|['’])[\p{L}\p{N}\p{M}]+)*(?:\+\+|#(?![\p{L}\p{N}]))?/gu
 
 const possessive = /['’]s$/i

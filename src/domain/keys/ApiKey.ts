@@ -69,7 +69,6 @@ const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharact
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 
-/** True for text that is meant as a key, even if the rest is invalid. */
 export const isKey = (text: string): boolean => text.startsWith("sk_")
 
 export const secretHint = (secret: string): string => `${secret.slice(0, 12)}…${secret.slice(-4)}`

@@ -37,7 +37,6 @@ export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds
   }
 }
 
-/** Undefined if the text is not a network. */
 export const canonicalNetwork = (text: string): string | undefined => {
   const network = parseNetwork(text)
   return network === undefined ? undefined : IpNetwork.format(network)

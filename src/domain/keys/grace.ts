@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 
-/** How long a rotated key (R51) or webhook secret (R53) can stay valid. */
 export const maxGraceSeconds = 86_400
 
 const message = `must be a whole number from 0 to ${maxGraceSeconds}`

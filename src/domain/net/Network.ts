@@ -18,7 +18,6 @@ export const loopbackNetworks: ReadonlyArray<IpNetwork.IpNetwork> = ["127.0.0.0/
   IpNetwork.fromStringUnsafe
 )
 
-/** Networks that are not routed on the internet: loopback, private, shared (RFC 6598) and link-local. */
 export const privateNetworks: ReadonlyArray<IpNetwork.IpNetwork> = [
   ...loopbackNetworks,
   ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "fc00::/7", "fe80::/10"].map(

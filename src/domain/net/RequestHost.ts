@@ -4,7 +4,6 @@ import { NetAddress } from "effect/net"
 // With DNS rebinding, a page's own name resolves to an internal address, and only `Host` reveals it. No public page has
 // an IP address or a name without a dot.
 
-/** A name or a bracketed address, with an optional port (RFC 9110, 7.2). */
 const hostPattern = /^(\[[0-9a-f:.]+\]|[^\s:/?#@[\]\\]+)(?::[0-9]*)?$/i
 
 const isAddress = (name: string): boolean =>

@@ -40,7 +40,6 @@ const closedIpv6Networks = [
 
 const isIn = (ip: NetAddress.IpAddress) => (network: IpNetwork.IpNetwork) => IpNetwork.contains(network, ip)
 
-/** False for text that is not an IP address. */
 export const isPublicAddress = (text: string): boolean => {
   const parsed = NetAddress.ipFromString(text)
   if (Result.isFailure(parsed)) return false

@@ -1,6 +1,5 @@
 /** A month of the log. Retention drops it as a whole. */
 export interface LogMonth {
-  /** In UTC, such as `2026-08`. */
   readonly name: string
   readonly end: number
   readonly bytes: number

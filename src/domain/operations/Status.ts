@@ -33,7 +33,6 @@ export const HoldsStatus = Schema.Struct({ open: Schema.Int, overdue: Schema.Int
 export type HoldsStatus = typeof HoldsStatus.Type
 
 export const RedisStatus = Schema.Struct({
-  /** `off`: no Redis is configured. */
   state: Schema.Literals(["off", "answers", "away"]),
   reason: Text
 })
@@ -64,7 +63,6 @@ export const ProviderStatus = Schema.Struct({
   replicas: Schema.Record(Schema.Literals(phases), Schema.Int),
   last_success_at: Text,
   last_refusal: Schema.NullOr(Schema.Struct({ at: Text, reason: Schema.Literals(refusalReasons) })),
-  /** Maximum over the replicas. */
   p95_ms: Schema.NullOr(Schema.Int)
 })
 export type ProviderStatus = typeof ProviderStatus.Type

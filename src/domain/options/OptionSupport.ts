@@ -12,7 +12,6 @@ import {
 } from "./SearchOptions.ts"
 
 export type DomainSupport =
-  /** Through parameters of its own. */
   | { readonly kind: "native"; readonly max: number }
   /** Through `site:` in the query, joined by `or` if it accepts several sites. */
   | { readonly kind: "operators"; readonly or?: string; readonly canExclude?: boolean }
@@ -21,7 +20,6 @@ export type DomainSupport =
 export interface OptionSupport {
   /** Periods with a parameter of their own. With `dates`, the other periods work too. */
   readonly freshness?: ReadonlyArray<Freshness>
-  /** Accepts any first and last date. */
   readonly dates?: boolean
   readonly domains?: DomainSupport
   readonly news?: boolean
@@ -118,5 +116,4 @@ export const supportedOptions = (options: OptionSupport | undefined): ReadonlyAr
   return optionNames.filter((name) => serves({ options: options ?? {} }, probe, name))
 }
 
-/** For providers whose limit is at least the API's own. */
 export const anyDomains: DomainSupport = { kind: "native", max: maxDomains }

@@ -106,7 +106,6 @@ export const optionParameters = {
   )
 }
 
-/** The list may be undecoded: query string text, or any JSON. */
 const sitesIn = (value: unknown): ReadonlyArray<string> => {
   const entries: ReadonlyArray<unknown> =
     typeof value === "string" ? splitList(value) : Array.isArray(value) ? value : []
@@ -136,7 +135,6 @@ const rules = [freshnessAlone, datesInOrder, listsApart]
 
 export const optionRules = [acrossFields(freshnessAlone), acrossFields(datesInOrder), acrossFields(listsApart)] as const
 
-/** For fields from two places: a batch's body and one of its rows. */
 export const optionIssues = (fields: RawFields): ReadonlyArray<Issue> => rules.flatMap((rule) => rule(fields) ?? [])
 
 export interface OptionFields {
@@ -194,7 +192,6 @@ export const namesOf = (options: SearchOptions): ReadonlyArray<OptionName> => {
 
 const dayMs = 86_400_000
 
-/** For providers that accept dates but no `freshness`. */
 export const datesOf = (
   { after, before, freshness }: SearchOptions,
   nowMs: number
@@ -238,7 +235,6 @@ export const isInSpan = ({ fromMs, toMs }: Span, published: string): boolean => 
   return start <= toMs && end >= fromMs
 }
 
-/** Undefined without options, so that plain searches do not pay for it. */
 export const makeAdmits = (
   options: SearchOptions | undefined
 ): ((url: URL, row: { readonly published?: string | undefined }) => boolean) | undefined => {

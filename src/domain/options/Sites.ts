@@ -51,7 +51,6 @@ export const siteParts = (site: string): { readonly host: string; readonly path:
 const isWithin = (part: string, whole: string, separator: string, end: "start" | "end"): boolean =>
   part === whole || (end === "start" ? part.startsWith(whole + separator) : part.endsWith(separator + whole))
 
-/** A site includes its subdomains, and everything below its path. */
 const matcher = (sites: ReadonlyArray<string>): ((url: URL) => boolean) => {
   const parts = sites.map(siteParts)
   const hasPaths = parts.some(({ path }) => path !== "")

@@ -61,7 +61,6 @@ export class FairQueue<A> {
     return [last.item]
   }
 
-  /** The caller must call `finish` when the item is done. */
   take(): { readonly accountId: string; readonly item: A } | undefined {
     let next: { readonly accountId: string; readonly account: Account<A> } | undefined
     for (const [accountId, account] of this.#accounts) {

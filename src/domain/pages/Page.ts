@@ -31,10 +31,7 @@ export interface ParsedPage {
   readonly links: ReadonlyArray<PageLink>
 }
 
-/**
- * `too_large` also covers the parser's time and memory limits; `timed_out` means that no parser became free in time;
- * `forbidden` is a challenge that a person has to solve (R59).
- */
+/** `too_large` covers time and memory limits; `timed_out`: no parser was free; `forbidden`: a challenge (R59). */
 export const parseFailureReasons = ["too_large", "timed_out", "unsupported_media_type", "no_text", "forbidden"] as const
 export type ParseFailureReason = (typeof parseFailureReasons)[number]
 

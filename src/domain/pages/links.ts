@@ -1,6 +1,5 @@
 import { parseAddress } from "../net/address.ts"
 
-/** Files that are never pages, so a crawl does not fetch them. */
 const notPage =
   /\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|css|js|mjs|map|woff2?|ttf|otf|eot|zip|gz|tgz|bz2|xz|7z|rar|tar|exe|dmg|iso|mp3|mp4|webm|ogg|wav|mov|avi|apk|deb|rpm|docx?|xlsx?|pptx?)$/i
 

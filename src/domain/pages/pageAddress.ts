@@ -36,7 +36,6 @@ const segmentsBelow = (address: URL, base: URL): ReadonlyArray<string> | undefin
   }
 }
 
-/** The files that a URL may be published from, most likely first. Empty if it is not below `base`. */
 export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
   const segments = segmentsBelow(address, base)
   if (segments === undefined) return []

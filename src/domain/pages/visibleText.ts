@@ -10,7 +10,6 @@ const looseJoiner =
 
 const lineEnds = /\r\n?|[\u0085\u2028\u2029]/g
 
-/** Also converts line ends to line feeds. */
 export const visibleText = (text: string): string => {
   const lines = text.replace(lineEnds, "\n")
   const shown = hasInvisible.test(lines) ? lines.replace(invisible, "") : lines

@@ -13,7 +13,6 @@ export interface CoolDown {
   readonly refusals: number
   /** Consecutive openings since the last answer. Each lasts twice as long as the one before. */
   readonly openings: number
-  /** The end of the open state; undefined while closed. */
   readonly until: number | undefined
   /** Allows calls while open if no other provider is left. */
   readonly lastResort: boolean
@@ -22,7 +21,6 @@ export interface CoolDown {
 
 export interface Rule {
   readonly refusals: number
-  /** Duration of the first opening. Doubles for each further one, up to `maxMs`. */
   readonly baseMs: number
   readonly maxMs: number
   readonly lastResort: boolean
@@ -30,7 +28,6 @@ export interface Rule {
   readonly extend?: boolean
 }
 
-/** Reasons without a rule have no effect. */
 export type Policy = { readonly [R in RefusalReason]?: Rule }
 
 export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, isProbing: false }

@@ -5,7 +5,6 @@ const rankOffset = 60
 
 export interface FusedRow {
   readonly row: UpstreamRow
-  /** Indexes of the lists that contain the row. */
   readonly lists: ReadonlyArray<number>
 }
 

@@ -40,7 +40,6 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
-/** A likely mistake: a number in quotes. */
 const hintFor = (value: unknown, isTypeFailure: boolean): string =>
   isTypeFailure && typeof value === "string" && /^\d+$/.test(value) ? ", without quotes" : ""
 
@@ -54,7 +53,6 @@ const isFilter = (issue: SchemaIssue.Issue): boolean =>
   ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue)) ||
   ((issue._tag === "AnyOf" || issue._tag === "Composite") && issue.issues.some(isFilter))
 
-/** In schema order, one issue per field. Nested fields have a dotted path. */
 export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
   const raw = isObject(input) ? input : {}
   const messages = new Map<string, string>()
@@ -179,7 +177,6 @@ export const wholeNumber = (maximum: number, annotations: Described) => {
   )
 }
 
-/** Decimal digits without sign, fraction or exponent (R5). */
 export const asDigits = <S extends Schema.Codec<number, number>>(number: S, message: string) => {
   const { schema } = Schema.toJsonSchemaDocument(number, { includeAnnotationKey: (key) => documentKeys.has(key) })
   return Schema.String.annotate({ ...schema, message })
@@ -217,7 +214,6 @@ export const parseMoment = (input: string): number | undefined => {
 
 export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** ISO 8601 in requests and responses, Unix milliseconds inside the service. */
 export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: endOfTimeMs - 1 })),

@@ -28,7 +28,6 @@ export interface Capabilities {
   readonly languages: Codes
   readonly maxQueryCodePoints?: number
   readonly maxQueryWords?: number
-  /** Absent if the provider supports no options (R62). */
   readonly options?: OptionSupport
 }
 
@@ -39,7 +38,6 @@ export interface UpstreamCall {
   readonly offset: number
   readonly safe: Safe
   readonly locale: string
-  /** Undefined if the provider does not support the country. */
   readonly country: string | undefined
   readonly language: string | undefined
   readonly options?: CallOptions
@@ -110,7 +108,6 @@ export const planCalls = (capabilities: Capabilities, request: SearchRequest, no
   }
 }
 
-/** For operators: the admin listener and the CLI. */
 export const toJson = ({
   countries,
   languages,

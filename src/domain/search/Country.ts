@@ -1,6 +1,5 @@
 import { geos, parseGeo } from "./Geo.ts"
 
-/** Removes case, accents, punctuation and parenthesized text, and writes `&` as `and`. */
 const plain = (name: string): string =>
   name
     .normalize("NFKD")
@@ -12,7 +11,6 @@ const plain = (name: string): string =>
     .replaceAll(/ +/g, " ")
     .trim()
 
-/** Common names that CLDR does not have. */
 const otherNames: Readonly<Record<string, string>> = {
   america: "us",
   usa: "us",

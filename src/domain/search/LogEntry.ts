@@ -19,7 +19,6 @@ type PrivateReason = "quota" | "unauthorized"
 const isPublic = (reason: LoggedReason): reason is Exclude<LoggedReason, PrivateReason> =>
   reason !== "quota" && reason !== "unauthorized"
 
-/** The reasons as customers see them: `unavailable` replaces private reasons. */
 export const PublicReason = Schema.Literals([...LoggedReason.literals.filter(isPublic), "unavailable"])
 
 export const toPublicReason = (reason: LoggedReason): typeof PublicReason.Type =>
@@ -48,11 +47,8 @@ export interface LoggedRequest {
 }
 
 export interface LoggedPage {
-  /** The host after redirects, if the page was read. */
   readonly host: string
-  /** Undefined if the page was read. */
   readonly reason: UnreadableReason | undefined
-  /** 0 if the page was not read. */
   readonly bytes: number
 }
 
@@ -65,17 +61,14 @@ export interface LogEntry {
   readonly outcome: Outcome
   /** 1, or 0 in the demo (R24) and for a page that could not be read. */
   readonly credits: number
-  /** From the result cache (R15). */
   readonly cached: boolean
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
   /** Undefined outside requests (R2). */
   readonly requestId: string | undefined
-  /** 0-based. */
   readonly rowIndex: number | undefined
   /** In the order of the attempts. Empty if the cache or the first provider answered. */
   readonly refusals: ReadonlyArray<LoggedRefusal>
-  /** Undefined for a search. */
   readonly page?: LoggedPage | undefined
 }

@@ -36,7 +36,6 @@ const identity = (url: URL): string => {
   return `${protocol}//${credentials}${host}${pathname}?${search === "" ? "" : withoutTracking(search)}`
 }
 
-/** Undefined unless `address` is a web URL. */
 export const identityOf = (address: string): string | undefined => {
   const url = parseWebUrl(address)
   return url === undefined ? undefined : identity(url)
@@ -81,7 +80,6 @@ export const plainText = (html: string): string => {
 const limited = (text: string, maxCodePoints: number): string =>
   text.length <= maxCodePoints ? text : cutCodePoints(text, maxCodePoints).trimEnd()
 
-/** Decides whether a search may return a provider's row. */
 export type Admits = (url: URL, row: UpstreamRow) => boolean
 
 /** Drops invalid and unadmitted rows and later duplicates, cuts to `num`, and numbers the rest (R12). */

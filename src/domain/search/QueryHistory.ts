@@ -30,7 +30,6 @@ export interface HistoryFilter {
   readonly keyId: string | undefined
   readonly batchId: string | undefined
   readonly source: string | undefined
-  /** A substring of the query, ignoring case. */
   readonly text: string | undefined
   readonly kind: LogKind | undefined
   readonly requestId: string | undefined
@@ -79,7 +78,6 @@ const cursorMessage = "must be a next_cursor of this route"
 
 const maxCursorCharacters = 64
 
-/** Opaque to clients. */
 export const Cursor = Schema.String.annotate({
   message: cursorMessage,
   minLength: 1,

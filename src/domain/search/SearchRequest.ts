@@ -41,7 +41,6 @@ export interface SearchRequest {
   readonly options?: SearchOptions
 }
 
-/** Nothing is charged. */
 export type InvalidSearch = InvalidRequest | UnsupportedGeo | UnsupportedParameter
 
 export const maxQueryCodePoints = 400
@@ -127,7 +126,6 @@ export const searchFields = (place: Place) => ({
   ...optionFields(place)
 })
 
-/** A value above 5 is checked together with the target (R7). */
 const Page = Schema.Number.annotate({
   message: wholeNumberMessage(maxPage),
   default: 1,
@@ -202,7 +200,6 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
-/** Suggests `gb` for `uk`. */
 const suggestion = (text: string): string => {
   const code = nearestCode(text)
   return code === undefined ? "" : ` Did you mean ${code}?`

@@ -17,7 +17,6 @@ export const Target = Schema.Literals(targets).annotate({
 })
 export type Target = typeof Target.Type
 
-/** The target of page reads in key bounds and in the log (R58). */
 export const pageTarget = "page"
 
 export const allTargets = [...targets, pageTarget] as const

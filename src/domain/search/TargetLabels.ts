@@ -2,7 +2,6 @@ import { type Target, targets } from "./Target.ts"
 
 export interface TargetLabel {
   readonly name?: string
-  /** One sentence about what the target finds. */
   readonly about?: string
 }
 

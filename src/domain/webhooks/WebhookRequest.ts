@@ -24,7 +24,6 @@ export const NewWebhook = Schema.Struct({
   events: Schema.optionalKey(endpointTypes)
 }).annotate({ identifier: "NewWebhook", message })
 
-/** Absent fields keep their value. */
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(Address),
   events: Schema.optionalKey(endpointTypes),

@@ -19,7 +19,6 @@ const untilServed = Effect.flatMap(Readiness, ({ report }) =>
   Effect.repeat(report, { until: ({ ready }) => ready, schedule: Schedule.spaced("100 millis") })
 ).pipe(Effect.andThen(Effect.sleep("1 second")))
 
-/** A failure is logged, and the next start tries again. */
 const inBackground = <E, R>(load: Effect.Effect<void, E, R>) =>
   Effect.andThen(untilServed, load).pipe(
     Effect.catchCause((cause) => Effect.logWarning("The starter documents could not be loaded.", cause)),

@@ -14,7 +14,6 @@ export interface Greeting {
   readonly bound: string
   readonly baseUrl: string
   readonly access: DeveloperAccess | undefined
-  /** Undefined with a database server. */
   readonly dataDir: string | undefined
 }
 
@@ -28,7 +27,6 @@ const searchLine = ({ baseUrl }: Greeting, { key }: DeveloperAccess): string =>
 
 const listens = ({ baseUrl, bound }: Greeting): string => `Quarry listens at ${bound} (BASE_URL is ${baseUrl})`
 
-/** Names the bound port if clients use another one. */
 const elsewhere = ({ baseUrl, bound }: Greeting): string =>
   new URL(bound).port === new URL(baseUrl).port ? "" : ` (listens at ${bound})`
 
@@ -63,7 +61,6 @@ const framed = (lines: ReadonlyArray<string>, { columns, hasColors }: Terminal):
   return [green(`╭${edge}╮`), ...lines.map((line) => `${bar} ${line.padEnd(width)} ${bar}`), green(`╰${edge}╯`)]
 }
 
-/** The command has its own line, so that it can be copied whole. */
 export const greetingLines = (greeting: Greeting, terminal: Terminal): ReadonlyArray<string> => [
   ...framed(factsOf(greeting), terminal),
   ...(greeting.access === undefined ? [] : ["Try it:", searchLine(greeting, greeting.access)])

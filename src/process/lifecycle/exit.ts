@@ -7,7 +7,6 @@ export class AlreadySaid extends Data.TaggedError("AlreadySaid") {}
 const isSaid = ({ reasons }: Cause.Cause<unknown>): boolean =>
   reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof AlreadySaid)
 
-/** Prints a message if the operator can fix the cause, otherwise the full cause. */
 export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   if (Cause.hasInterruptsOnly(cause) || isSaid(cause)) return Effect.void
   const message = explain(cause)

@@ -49,7 +49,6 @@ const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
   return yield* explain(dataDir, complaint)
 }, Effect.scoped)
 
-/** Repeats the child's own error lines. A killed child prints nothing. */
 const explain = (dataDir: string, complaint: string) => {
   const lines = complaint.split("\n").filter((line) => line.startsWith("quarry: "))
   if (lines.length > 0) {

@@ -104,7 +104,6 @@ const stores = (options: { readonly reports: boolean; readonly writes: boolean }
     Layer.provide([IdsLayer.layer, Plans.layer])
   )
 
-/** Identifies this process as a replica, and its holds. */
 export const replicaId = Layer.effect(
   ReplicaId,
   Effect.flatMap(Ids, ({ make }) => make("rep_"))

@@ -78,7 +78,6 @@ const keep = Effect.fnUntraced(function* (state: State, number: number) {
   }
 })
 
-/** Forwards the signal and waits until all workers have finished their requests. */
 const endAll = Effect.fnUntraced(function* (state: State) {
   state.isEnding = true
   const signal = (yield* Signals.FirstSignal)() ?? "SIGTERM"
@@ -135,7 +134,6 @@ const signals = Layer.unwrap(
   )
 )
 
-/** Runs until interrupted. The workers share one port and one private listener. */
 export const supervise = (count: number) =>
   Effect.gen(function* () {
     const { adminHost, adminHosts, adminPort, databasePoolSize } = yield* AppConfig

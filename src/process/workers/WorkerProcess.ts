@@ -39,7 +39,6 @@ export const copyLines = (from: Readable, to: Writable): void => {
   from.once("end", () => write(rest.length === 0 ? rest : Buffer.concat([rest, Buffer.from("\n")])))
 }
 
-/** Pipes the stdout of workers through this process, unless it is a terminal. */
 export const configure = (toTerminal: boolean): Effect.Effect<void> =>
   Effect.sync(() => {
     // Round-robin: the system would prefer awake workers, and connections waiting for a worker that ends would be lost.
@@ -80,7 +79,6 @@ export const launch = (number: number, env: Readonly<Record<string, string>>): E
 /** One slow worker must not delay the answer for all. */
 const answerMs = 2_000
 
-/** The reply is undefined if the worker does not respond. */
 export const ask = ({ adminPort, number }: WorkerProcess, path: string) =>
   Effect.tryPromise(async () => {
     const signal = AbortSignal.timeout(answerMs)

@@ -10,7 +10,6 @@ export const isWorker = cluster.isWorker
 /** The one process that prints startup messages: the only one, or the first worker. */
 export const isFirst = cluster.isPrimary || cluster.worker?.id === 1
 
-/** 1 if this process serves requests itself. */
 export const workersOf = ({ workers }: AppConfig["Service"]): number => {
   if (isWorker) return 1
   return workers === "auto" ? availableParallelism() : workers
