@@ -61,7 +61,6 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("invali
   }
 }
 
-/** `details` lists the supported country codes (R8). */
 export class UnsupportedGeo extends Schema.TaggedError<UnsupportedGeo>()("unsupported_geo", {
   message: Schema.String,
   details: Schema.Array(Schema.String)

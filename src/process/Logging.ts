@@ -60,7 +60,6 @@ const formatJson = Logger.map(Logger.formatStructured, (entry) => {
     })
     if (fits(shorter)) return shorter
   }
-  // There are too many annotations or spans, so all are dropped.
   const message = cut(entry.message, minCut)
   return JSON.stringify({ ...entry, message, cause: cut(entry.cause, minCut), annotations: {}, spans: {} })
 })
@@ -133,7 +132,6 @@ export const LogFormat = Context.Reference<"pretty" | "json">("quarry/process/Lo
   defaultValue: () => "pretty"
 })
 
-/** To stdout for the server, to stderr for the CLI. */
 export const layer = (stream: "stdout" | "stderr"): Layer.Layer<never, never, AppConfig | Stdio.Stdio> =>
   Layer.unwrap(
     Effect.gen(function* () {

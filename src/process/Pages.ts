@@ -39,7 +39,6 @@ const parser = Layer.unwrap(
   )
 )
 
-/** For the crawler, which has no account. */
 export const web = Layer.merge(fetcher, parser)
 
 const readers = Layer.effect(

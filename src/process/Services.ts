@@ -43,7 +43,6 @@ const limits = Layer.effect(
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-/** Shared by all replicas if Redis is configured, otherwise within this process. */
 const shared = Layer.unwrap(
   Effect.gen(function* () {
     const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig

@@ -41,7 +41,6 @@ export const operatorName = form(matching(operatorNamePattern), "a name of at mo
 
 export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Schema.String, takes)
 
-/** No scheme, port or path, so that a listener can bind to the host. */
 export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 
 const maxHosts = 100
@@ -226,7 +225,6 @@ export const defaultEngines: Engines = {
   zeta_search: "mojeek"
 }
 
-/** Targets that are not listed keep their default engine. */
 export const engines: Form<Engines> = {
   decode: (text) => {
     const pairs = text.split(",").map((pair) => /^\s*([a-z_]+)\s*=\s*([^=]*\S)\s*$/.exec(pair))

@@ -43,7 +43,6 @@ const unchecked = { failed: 0, comparison: { documents: 0, removed: 0 } }
 
 const count = (documents: number): string => `${documents} document${documents === 1 ? "" : "s"}`
 
-/** Valid documents. The tally counts invalid ones. */
 const wholeDocuments = (what: string, source: DocumentSource, tally: Ref.Ref<Tally>) =>
   source.documents.pipe(
     withProgress(what, source.share),
@@ -63,7 +62,6 @@ const maxUnaskedShare = 0.2
 const tooMany = ({ documents, removed }: Comparison): string =>
   `This would remove ${count(removed)} of the ${documents} in the index, more than ${maxUnaskedShare * 100} %.`
 
-/** Counts what a load would remove, without writing. */
 const check = Effect.fnUntraced(function* (source: DocumentSource, { replace, target }: Omit<LoadFlags, "yes">) {
   const tally = yield* Ref.make(nothing)
   const documents = wholeDocuments("Checked", source, tally)

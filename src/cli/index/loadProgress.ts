@@ -13,7 +13,6 @@ const duration = (seconds: number): string => {
 /** Below this share, the estimate of the remaining time is too rough to show. */
 const minShare = 0.01
 
-/** "Loaded 12,500 documents, 4,800/s, 8 s left" */
 export const progressLine = (what: string, documents: number, elapsedMs: number, share: number): string => {
   const parts = [`${what} ${count(documents)} documents`]
   if (elapsedMs > 0) parts.push(`${count((documents * 1_000) / elapsedMs)}/s`)

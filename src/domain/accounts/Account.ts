@@ -44,7 +44,6 @@ export interface Allowance {
   readonly used: number
   /** Pack credits, excluding those held for running searches. */
   readonly balance: number
-  /** Undefined on the trial, which has no period. */
   readonly periodStart: number | undefined
   readonly resetsAt: number | undefined
 }

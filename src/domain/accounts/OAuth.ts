@@ -126,7 +126,7 @@ export const authorizationServer = (baseUrl: string) => {
 
 const metadataPart = (baseUrl: string): string => `resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
 
-/** The `WWW-Authenticate` header of a 401 from the MCP endpoint (RFC 9728, RFC 6750). */
+/** For a 401 from the MCP endpoint: the `WWW-Authenticate` header of RFC 9728 and RFC 6750. */
 export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
   canAuthorizeApps(baseUrl)
     ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}${metadataPart(baseUrl)}, scope="${toolScopes.join(" ")}"`

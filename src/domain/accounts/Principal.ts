@@ -28,7 +28,6 @@ export interface KeyPrincipal {
 
 /** Checked for each request (R50). Authentication has already checked the expiry. */
 export interface PrincipalBounds {
-  /** A budget that is charged in addition to the account. */
   readonly budgetId: string | undefined
   readonly targets: ReadonlyArray<AnyTarget> | undefined
   readonly networks: ReadonlyArray<IpNetwork.IpNetwork> | undefined

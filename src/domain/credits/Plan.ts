@@ -20,7 +20,6 @@ export interface PlanOffer extends PlanTerms {
   readonly name: string
   /** Per month. Ignored for the trial and for custom plans. */
   readonly priceCents: number
-  /** 0 if the plan sells no packs. */
   readonly packCentsPer1000: number
 }
 

@@ -33,7 +33,6 @@ export interface Counts {
 
 export interface UsageBucket extends Counts {
   readonly start: number
-  /** The target or key ID; undefined without grouping, or if no key was used. */
   readonly group: string | undefined
 }
 

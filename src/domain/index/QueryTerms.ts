@@ -14,7 +14,6 @@ export interface QuerySlot {
 
 export interface QueryTerms {
   readonly slots: ReadonlyArray<QuerySlot>
-  /** As `phraseText` returns them. */
   readonly phrases: ReadonlyArray<string>
   readonly excludedPhrases: ReadonlyArray<string>
   /** As `parseSite` returns them. */
@@ -103,7 +102,6 @@ class Slots {
     else this.#slots.set(key, { terms, word: mayBeMisspelt ? part : undefined, times, role })
   }
 
-  /** Matches any of the sites. Their paths are compared later, with the documents found. */
   addSites(sites: ReadonlyArray<string>, role: QuerySlot["role"]): void {
     const terms = sites.map(siteTerm)
     if (terms.length > 0) this.#slots.set(`${role} site`, { terms, word: undefined, times: 0, role })

@@ -94,7 +94,6 @@ export const formsOf = (word: string, code: string): Forms => (languages.get(cod
 
 export const stemOf = (word: string, code: string): string => formsOf(word, code)[0] ?? word
 
-/** `word` must be folded. */
 export const isStopWord = (word: string, code: string): boolean => languages.get(code)?.stopWords.has(word) ?? false
 
 const minStopWords = 2

@@ -99,7 +99,6 @@ const unspacedWords = (run: string): ReadonlyArray<string> => {
   })
 }
 
-/** Splits a run of both scripts, such as a Latin name in a Japanese sentence. */
 function* mixedWords(match: string): Generator<Word> {
   for (const [run] of match.matchAll(runs)) {
     if (!unspaced.test(run)) yield wordOf(run)

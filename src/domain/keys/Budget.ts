@@ -7,7 +7,6 @@ export type BudgetPeriod = (typeof budgetPeriods)[number]
 
 export interface Budget {
   readonly credits: number
-  /** In UTC. `life` is the lifetime of the key. */
   readonly period: BudgetPeriod
 }
 

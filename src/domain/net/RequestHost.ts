@@ -1,8 +1,8 @@
 import { Result } from "effect"
 import { NetAddress } from "effect/net"
 
-// With DNS rebinding, a page's own name resolves to an internal address, and only `Host` reveals it. No public page has
-// an IP address or a name without a dot.
+// With DNS rebinding, a page's own name resolves to an internal address, and only `Host` reveals it. IP addresses and
+// names without a dot are safe, because no page on the internet has such a name.
 
 const hostPattern = /^(\[[0-9a-f:.]+\]|[^\s:/?#@[\]\\]+)(?::[0-9]*)?$/i
 

@@ -21,8 +21,7 @@ const closedIpv4Networks = [
     "198.51.100.0/24", // documentation
     "203.0.113.0/24", // documentation
     "224.0.0.0/3", // multicast and reserved
-    // Azure's WireServer serves each machine's settings. Other clouds' metadata services are in the networks above, or
-    // in fc00::/7 and fe80::/10.
+    // Azure's WireServer, which serves each machine's settings. The networks above contain other clouds' services.
     "168.63.129.16/32"
   ].map(IpNetwork.fromStringUnsafe)
 ]

@@ -1,4 +1,3 @@
-/** A month of the log. Retention drops it as a whole. */
 export interface LogMonth {
   readonly name: string
   readonly end: number

@@ -13,7 +13,6 @@ import {
 
 export type DomainSupport =
   | { readonly kind: "native"; readonly max: number }
-  /** Through `site:` in the query, joined by `or` if it accepts several sites. */
   | { readonly kind: "operators"; readonly or?: string; readonly canExclude?: boolean }
 
 /** `exclude_domains` is missing because every provider supports it: Quarry removes excluded results itself. */

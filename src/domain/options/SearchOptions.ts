@@ -227,7 +227,6 @@ export const spanOf = (options: SearchOptions, nowMs: number): Span | undefined 
   return froms.length === 0 && before === undefined ? undefined : { fromMs: Math.max(0, ...froms), toMs }
 }
 
-/** True if any moment of `published`, a date or a date-time, is in the span. */
 export const isInSpan = ({ fromMs, toMs }: Span, published: string): boolean => {
   const start = millisOf(published)
   if (start === undefined) return false

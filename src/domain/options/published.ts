@@ -31,7 +31,6 @@ const daysOf: Readonly<Record<string, number>> = {
 
 const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
 
-/** `Jan 31, 2026`, and `31 January 2026` with or without a time in GMT. */
 const monthFirst = /^(?:[a-z]{3,9},?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/i
 const dayFirst =
   /^(?:[a-z]{3,9},?\s+)?(\d{1,2})\s+([a-z]{3,9})\.?,?\s+(\d{4})(?:\s+(\d{2}:\d{2}:\d{2})\s+(?:GMT|UTC|[+-]0000))?$/i

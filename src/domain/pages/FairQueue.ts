@@ -14,10 +14,7 @@ export interface QueueLimits {
   readonly bytes: number
 }
 
-/**
- * Shares processing time between accounts (start-time fair queueing). An account's virtual time advances by the time
- * its items took, and the account furthest behind goes next, so one quick page overtakes many slow ones.
- */
+/** Start-time fair queueing by processing time: an account with one quick page overtakes one with many slow pages. */
 export class FairQueue<A> {
   readonly #accounts = new Map<string, Account<A>>()
   readonly #limits: QueueLimits

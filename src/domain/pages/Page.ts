@@ -5,7 +5,6 @@ export { maxPageBytes, maxPageLinks } from "./limits.ts"
 export interface Document {
   readonly bytes: Uint8Array
   readonly contentType: string | undefined
-  /** After redirects; the base of relative links. */
   readonly url: string
   /** The account that pays. Parsers are shared fairly between accounts. */
   readonly accountId: string
@@ -31,7 +30,7 @@ export interface ParsedPage {
   readonly links: ReadonlyArray<PageLink>
 }
 
-/** `too_large` covers time and memory limits; `timed_out`: no parser was free; `forbidden`: a challenge (R59). */
+/** `too_large` includes the parser's time and memory limits; `timed_out`: no free parser; `forbidden`: a challenge. */
 export const parseFailureReasons = ["too_large", "timed_out", "unsupported_media_type", "no_text", "forbidden"] as const
 export type ParseFailureReason = (typeof parseFailureReasons)[number]
 

@@ -49,7 +49,6 @@ export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
 const filesNamed = (path: string): ReadonlyArray<string> =>
   [".html", ".md", ".htm", ".markdown"].map((end) => path + end)
 
-/** `guide/first-steps.html` becomes "first steps". */
 export const titleOf = (address: string): string => {
   const { hostname, pathname } = new URL(address)
   const name = pathname.split("/").findLast((segment) => segment !== "") ?? ""

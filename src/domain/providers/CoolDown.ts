@@ -11,7 +11,6 @@ export type Phase = (typeof phases)[number]
 
 export interface CoolDown {
   readonly refusals: number
-  /** Consecutive openings since the last answer. Each lasts twice as long as the one before. */
   readonly openings: number
   readonly until: number | undefined
   /** Allows calls while open if no other provider is left. */

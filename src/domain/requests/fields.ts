@@ -92,7 +92,6 @@ const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
 const maxComparedNames = 64
 const comparedName = /^[A-Za-z_.-]{1,32}$/
 
-/** Names that other search APIs have for a field. */
 const otherNames: Readonly<Record<string, ReadonlyArray<string>>> = {
   query: ["q", "search", "text", "term", "prompt", "input", "keywords"],
   url: ["address", "link", "href", "uri"],
@@ -135,7 +134,6 @@ export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
 
 export const Text = Schema.String.annotate({ message: "must be a string" })
 
-/** Collapses whitespace before any other check (R10). */
 export const CollapsedText = Text.pipe(
   Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text }))
 )

@@ -12,7 +12,6 @@ import type { Safe } from "./Target.ts"
 
 export type Paging =
   | { readonly kind: "fixed"; readonly pageSize: number; readonly maxPages?: number }
-  /** Pages have the requested size. `maxPageSize` is at least Quarry's largest page. */
   | { readonly kind: "sized"; readonly maxPageSize: number; readonly maxPages?: number }
   | { readonly kind: "first"; readonly maxRows: number }
 
@@ -46,7 +45,6 @@ export interface UpstreamCall {
 export interface CallPlan {
   readonly first: UpstreamCall
   readonly following: ReadonlyArray<UpstreamCall>
-  /** Rows of the first page before the requested ones. */
   readonly skip: number
 }
 

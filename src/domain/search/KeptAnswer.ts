@@ -5,8 +5,7 @@ import type { OrganicResult } from "./OrganicResult.ts"
 import { Ranking } from "./Ranking.ts"
 import type { SearchBody } from "./SearchResult.ts"
 
-// Responses are kept for replay as values, because a replay may ask for another format (R44). The request ID is
-// left out: a replayed error has its own.
+// Kept as values, because a replay may ask for another format (R44). A replayed error has its own request ID.
 
 export type SearchEnd = Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
 

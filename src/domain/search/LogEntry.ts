@@ -65,7 +65,6 @@ export interface LogEntry {
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
-  /** Undefined outside requests (R2). */
   readonly requestId: string | undefined
   readonly rowIndex: number | undefined
   /** In the order of the attempts. Empty if the cache or the first provider answered. */

@@ -15,7 +15,6 @@ export interface UpstreamRow {
   readonly url: string
   readonly title: string
   readonly snippet: string
-  /** As `readPublished` returns it. */
   readonly published?: string | undefined
 }
 
@@ -82,7 +81,6 @@ const limited = (text: string, maxCodePoints: number): string =>
 
 export type Admits = (url: URL, row: UpstreamRow) => boolean
 
-/** Drops invalid and unadmitted rows and later duplicates, cuts to `num`, and numbers the rest (R12). */
 export const rank = (rows: Iterable<UpstreamRow>, num: number, admits?: Admits): ReadonlyArray<OrganicResult> => {
   const seen = new Set<string>()
   const results: Array<OrganicResult> = []

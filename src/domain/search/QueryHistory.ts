@@ -101,7 +101,6 @@ export const maxEntries = 100
 export const defaultEntries = 20
 const maxIdCharacters = 64
 const maxSourceCharacters = 64
-/** Longer than any request may take. */
 const maxDurationMs = 600_000
 const maxDomainCharacters = 300
 

@@ -32,7 +32,6 @@ export interface Event {
 }
 
 export interface EventSettings {
-  /** Percentages of the quota at which `credits.low` is sent, ascending. */
   readonly lowPercents: ReadonlyArray<number>
   /** `credits.low` is sent when pack credits fall below this number; undefined for never. */
   readonly lowBalance: number | undefined
@@ -70,7 +69,6 @@ export interface Delivery {
   readonly attempts: number
   readonly createdAt: number
   readonly attemptedAt: number | undefined
-  /** Unix milliseconds; undefined if no attempt follows. */
   readonly nextAttemptAt: number | undefined
   readonly httpStatus: number | undefined
   /** In detail, for the operator. Accounts see `shownError`. */

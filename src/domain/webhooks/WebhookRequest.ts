@@ -77,7 +77,6 @@ export const SecretRotation = Schema.Struct({
 export const maxDeliveriesListed = 100
 export const defaultDeliveriesListed = 20
 
-/** The cursor is the ID of the previous page's last delivery. */
 export const DeliveryParameters = Schema.Struct({
   cursor: Schema.optionalKey(
     limitedText(64, { pattern: "^dlv_[0-9a-f]{32}$", description: "next_cursor of the previous page." })

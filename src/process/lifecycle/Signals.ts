@@ -43,10 +43,7 @@ const announcement = (signal: Signal, grace: Duration.Duration): string => {
   )
 }
 
-/**
- * After `grace` or at a second signal, the process exits immediately, so that a finalizer stuck on a dead database does
- * not keep an orchestrator waiting. Open holds expire with their leases.
- */
+/** After `grace` or at a second signal, exits even if a finalizer hangs. Open holds then expire with their leases. */
 export const layer = (options: {
   readonly grace: Duration.Duration
   /** False in a worker: its supervisor and, at a terminal, its process group both signal it. */

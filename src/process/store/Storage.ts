@@ -77,7 +77,6 @@ const eventBooks = Layer.unwrap(
 /** Requires exactly this version's schema (R74). */
 const presentSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: false }))
 
-/** Works with secrets that the database does not know. */
 export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
   Layer.merge(AuditSql.layer),
   Layer.provide(presentSchema),

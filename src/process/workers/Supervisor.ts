@@ -46,10 +46,7 @@ const notStarted = (number: number, { signal }: End) =>
     ? new AlreadySaid()
     : new WorkerNotStarted({ message: `Worker ${number} was killed by ${signal} before it listened.` })
 
-/**
- * Fails if the worker never listened and either no other worker serves, or it is the first with its number and ended by
- * itself, which means that the settings are wrong.
- */
+/** A worker that never listened is replaced if others serve and it was killed, or had replaced one. Fails otherwise. */
 const runWorker = Effect.fnUntraced(function* (state: State, number: number, isReplacement: boolean) {
   const it = yield* launch(number, state.env)
   state.workers.set(number, it)

@@ -4,7 +4,6 @@ import { Deferred, Effect, Predicate } from "effect"
 import type { Metrics } from "../../http/admin/exposition.ts"
 
 export interface WorkerProcess {
-  /** From 1. A replacement has the same number. */
   readonly number: number
   readonly worker: Worker
   readonly ready: Deferred.Deferred<void>
