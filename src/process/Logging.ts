@@ -21,7 +21,7 @@ const maxLineBytes = 8_192
 /** The worst case is an escape such as `\u0000`. */
 const maxBytesPerCharacter = 6
 
-/** A line that is too long has its values cut to the first of these lengths with which it fits. */
+/** The values of a line that is too long are cut to the first of these lengths at which the line fits. */
 const minCut = 64
 const cuts = [4_096, 1_024, 256, minCut]
 
@@ -39,7 +39,7 @@ const cutAll = (values: Readonly<Record<string, unknown>>, maxCharacters: number
 
 type Entry = ReturnType<typeof Logger.formatStructured.log>
 
-/** Effect's formatter searches for secrets and cycles. Primitive values, as in the access log, do not need that. */
+/** Effect's slower formatter looks for secrets and cycles, which primitive values (as in the access log) lack. */
 const toJson = (entry: Entry): string =>
   isPlain(entry.message) && Object.values(entry.annotations).every(isPlain)
     ? JSON.stringify(entry)

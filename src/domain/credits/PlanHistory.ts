@@ -39,7 +39,8 @@ const highest = (a: Limits, b: Limits): Limits => ({
 /**
  * An upgrade adds the difference of the quotas in proportion to the time left, rounded down (R39). A downgrade,
  * possible only in the provider's portal, leaves the lower quota. If the plan's own limits change, higher limits add
- * their difference in full and lower limits wait. The caller keeps the quota at or above what was used (I1).
+ * their difference in full and lower limits wait for the next period. The caller keeps the quota at or above what was
+ * used (I1).
  */
 export const limitsOfPeriod = (
   history: PlanHistory,

@@ -140,7 +140,7 @@ const addSlot = (
 
 const slotLimit = 10_000
 
-/** Scores are multiplied by the matched share of the query, to a power that falls with its length. Best first. */
+/** Best first. The smaller the matched share of the query, the lower the score; less so for long queries. */
 export const bestDocuments = (
   slots: ReadonlyArray<ScoredSlot>,
   { documents, length }: Collection,

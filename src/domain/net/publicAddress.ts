@@ -21,7 +21,7 @@ const closedIpv4Networks = [
     "198.51.100.0/24", // documentation
     "203.0.113.0/24", // documentation
     "224.0.0.0/3", // multicast and reserved
-    // Azure's WireServer, which serves each machine's settings. The networks above contain other clouds' services.
+    // Azure's WireServer serves machine settings. Other clouds' metadata services are in blocks that are closed anyway.
     "168.63.129.16/32"
   ].map(IpNetwork.fromStringUnsafe)
 ]

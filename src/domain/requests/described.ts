@@ -1,4 +1,4 @@
-/** Where a field occurs. The meaning of an absent value depends on it (R17). */
+/** The context of a field. The meaning of an absent value depends on it (R17). */
 export type Place = "search" | "body" | "row"
 
 export type Described<A> = { readonly description: string; readonly default?: A }

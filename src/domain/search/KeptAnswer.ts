@@ -40,7 +40,7 @@ export const keepSearch = (end: SearchEnd): string =>
     onFailure: ({ _tag, message }) => JSON.stringify({ error: _tag, message } satisfies KeptError)
   })
 
-/** Unchecked: the text comes from `keepSearch`. */
+/** Unchecked, like `restoreBatch`: only this module writes the text. */
 export const restoreSearch = (text: string): SearchEnd => {
   const kept: KeptBody<SearchBody> | KeptError = JSON.parse(text)
   if ("body" in kept) return Result.succeed(restoreBody(kept))

@@ -46,7 +46,7 @@ const notStarted = (number: number, { signal }: End) =>
     ? new AlreadySaid()
     : new WorkerNotStarted({ message: `Worker ${number} was killed by ${signal} before it listened.` })
 
-/** A worker that never listened is replaced if others serve and it was killed, or had replaced one. Fails otherwise. */
+/** Fails if the worker never listened, unless others serve and this one was killed or is itself a replacement. */
 const runWorker = Effect.fnUntraced(function* (state: State, number: number, isReplacement: boolean) {
   const it = yield* launch(number, state.env)
   state.workers.set(number, it)
