@@ -2,7 +2,6 @@ import { Console, Context, DateTime, Effect, Ref } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
 import { OperatorError } from "../domain/OperatorError.ts"
 
-/** `--json`, on every command. */
 export const Json = GlobalFlag.Setting("json")({
   flag: Flag.Boolean("json").pipe(
     Flag.withDescription("Print one JSON object on stdout and nothing else there"),
@@ -10,10 +9,8 @@ export const Json = GlobalFlag.Setting("json")({
   )
 })
 
-/** The command is valid but cannot be carried out. The message says why. */
 export class CommandFailed extends OperatorError("CommandFailed") {}
 
-/** No object has the given ID or name. */
 export class NotFound extends OperatorError("NotFound") {}
 
 /** True once the command has printed its result, so that a later failure does not print a second object. */
@@ -21,13 +18,13 @@ export const Printed = Context.Reference("quarry/cli/Printed", { defaultValue: (
 
 export const notePrinted = Effect.flatMap(Printed, (printed) => Ref.set(printed, true))
 
-/** Prints a command's result: the object on one line with `--json`, otherwise the lines. */
+/** Prints a result: the object on one line with `--json`, otherwise the lines. */
 export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyArray<string>) {
   yield* notePrinted
   yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
 })
 
-/** Formats Unix milliseconds as an ISO 8601 time in UTC. Undefined becomes null. */
+/** ISO 8601 in UTC; null for undefined. `millis` is Unix time in milliseconds. */
 export const time = (millis: number | undefined): string | null =>
   millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
 
@@ -35,7 +32,7 @@ export const time = (millis: number | undefined): string | null =>
 export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>
   issues.map(({ message }) => message).join("; ")
 
-/** Escapes control, line-break and bidi characters (`\u{1b}`): clients choose this text, and terminals would run it. */
+/** Escapes control, line-break and bidi characters, because clients choose this text and a terminal would run it. */
 const withoutControls = (text: string): string =>
   text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`
@@ -56,7 +53,7 @@ export const table = (raw: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<
 export const withoutLibraryWords = (text: string): string =>
   text.replaceAll("Expected: Schema validation failed: must", "It must")
 
-/** Reserves stdout for results: help after a mistyped command goes to stderr, so a script never reads it as output. */
+/** Sends help after a mistyped command to stderr, so that a script never reads it as output. */
 export const presenter: CliOutput.Presenter = {
   present: (event) =>
     Effect.gen(function* () {

@@ -69,25 +69,21 @@ type ReadingServices =
 
 export type StorageServices = ReadingServices | AccountRemoval | People
 
-/** Layers for commands. Each is built only for a command that needs it, after its flags are validated. */
+/** Each layer is built only for a command that needs it, and only after the command's flags are valid. */
 export interface CommandLayers<E, R> {
   readonly settings: Layer.Layer<AppConfig, E, R>
-  /** Does not require the current schema. */
+  /** Works with any schema version. */
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   readonly backups: Layer.Layer<Backups, E, R>
-  /** Connects only when a provider is called. */
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
-  /** Read-only services. They require the schema of this version. */
+  /** Read-only. Requires this version's schema. */
   readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
   readonly overview: Layer.Layer<Overview, E, R>
-  /** Also works with secrets that the database does not know. */
+  /** Also works with secrets that the database does not know, as during a rotation. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
-  /** Connects only when documents are written. */
   readonly external: Layer.Layer<ExternalIndexes, E, R>
-  /** Fetches and parses pages, and the storage for their text. */
   readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
-  /** Stores on a read-only connection. */
   readonly reading: Layer.Layer<ReadingServices, E, R>
   /** Fails if no payment provider is configured. Does not open the database. */
   readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
@@ -96,7 +92,6 @@ export interface CommandLayers<E, R> {
   readonly exportAccount: ExportAccount
 }
 
-/** Prints the failure as an object unless the command has already printed a result. */
 const printFailure = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
   const failure = failureOf(cause)
   if (failure === undefined || (yield* Ref.get(yield* Printed))) return
@@ -140,7 +135,7 @@ export const make = <E, R>(layers: CommandLayers<E, R>) => {
   return (args: ReadonlyArray<string>) =>
     run(args).pipe(
       Effect.mapError((error) => (error instanceof errors.NotFound ? new NotFound({ message: error.message }) : error)),
-      // Looks at the raw arguments: a command line that does not parse has no flags.
+      // Reads the raw arguments, because a command line that does not parse has no flags.
       Effect.tapCause((cause) => (args.includes("--json") ? printFailure(cause) : Effect.void)),
       Effect.provideServiceEffect(Printed, Ref.make(false)),
       Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),

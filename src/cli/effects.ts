@@ -1,7 +1,7 @@
 import { Context } from "effect"
 import { Command } from "effect/cli"
 
-/** Declares how much a command writes to the database. A test runs every command that must not write and checks it. */
+/** Declares how much a command writes to the database. A test runs each command that must not write. */
 export const Writes = Context.Reference<"nothing" | "audit" | "more" | undefined>("quarry/cli/Writes", {
   defaultValue: () => undefined
 })

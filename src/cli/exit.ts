@@ -5,11 +5,11 @@ import * as ProcessExit from "../process/lifecycle/exit.ts"
 import { explain } from "../process/lifecycle/explain.ts"
 import { withoutLibraryWords } from "./Output.ts"
 
-// Usage errors are handled here and not in `process/lifecycle/exit.ts`, because the server must not load the command library.
+// Separate from `process/lifecycle/exit.ts`, because the server must not load the command library.
 
 const isUsage = (cause: Cause.Cause<unknown>): boolean => CliError.isCliError(Cause.squash(cause))
 
-/** Prints why a command failed to stderr. Usage errors have already been printed with the help. */
+/** Stays silent for usage errors, which the command library has already printed with the help. */
 export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   isUsage(cause) ? Effect.void : ProcessExit.complain(cause)
 

@@ -3,7 +3,7 @@ import { CliError, Flag } from "effect/cli"
 import { maxEmailCharacters } from "../domain/accounts/emailAddress.ts"
 import { CommandFailed } from "./Output.ts"
 
-/** Values beyond these limits are typing mistakes. */
+/** Larger values are typing mistakes. */
 export const limits = { credits: 1_000_000_000, textCharacters: 500, listed: 1_000 }
 
 export const between = (minimum: number, maximum: number) =>
@@ -61,14 +61,13 @@ export const page = (last: string) => ({
   )
 })
 
-/** The value of `--after` for the next page; null if this page was not full. */
+/** The `--after` value for the next page; null if this page was not full. */
 export const nextOf = <Id>(rows: ReadonlyArray<{ readonly id: Id }>, limit: number): Id | null =>
   rows.length < limit ? null : (rows.at(-1)?.id ?? null)
 
 export const nextLines = (next: string | number | null): ReadonlyArray<string> =>
   next === null ? [] : [`For more entries, add --after ${next}`]
 
-/** `--yes` confirms a destructive command. */
 export const yes = Flag.Boolean("yes").pipe(
   Flag.withDescription("Confirm. Without this flag, the command only says what it would do"),
   Flag.withDefault(false)
@@ -79,6 +78,5 @@ export const requireYes = (isConfirmed: boolean, consequence: string): Effect.Ef
     ? Effect.void
     : Effect.fail(new CommandFailed({ message: `${consequence} Repeat the command with --yes to do it.` }))
 
-/** Fails unless exactly one of two flags is given. */
 export const requireOne = (message: string, first: boolean, second: boolean) =>
   first === second ? Effect.fail(new CliError.ValidationError({ message })) : Effect.void

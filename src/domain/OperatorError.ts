@@ -7,7 +7,7 @@ type OperatorErrorClass<Tag extends string> = new (fields: {
   readonly message: string
 }) => Cause.YieldableError & { readonly _tag: Tag; readonly message: string }
 
-/** Errors that the operator can fix. The message says what to do; it is shown without cause or stack trace. */
+/** An error that the operator can fix. The message says what to do and is shown without cause or stack trace. */
 export const OperatorError = <const Tag extends string>(tag: Tag): OperatorErrorClass<Tag> =>
   class extends Data.TaggedError(tag)<{ readonly message: string }> {
     readonly [mark] = true

@@ -5,10 +5,7 @@ import { appBudgetPrefix, type Budget, budgetPeriods, describeBudget } from "./k
 import { UnreadableReason, unreadableMessages } from "./pages/UnreadableReason.ts"
 import { abbreviate, waitText } from "./text.ts"
 
-/**
- * The API's errors. Each `_tag` is the error code that clients see; `http/errors.ts` adds the status and the envelope.
- * Messages are safe to show to end users.
- */
+// Each `_tag` is the error code that clients see; `http/errors.ts` adds the status. Messages are safe to show to users.
 
 export const Issue = Schema.Struct({
   field: Schema.String.annotate({
@@ -18,7 +15,7 @@ export const Issue = Schema.Struct({
 }).annotate({ identifier: "Issue" })
 export type Issue = typeof Issue.Type
 
-/** Limits of the `issues` list (R70). The characters of an issue are counted over its field and message together. */
+/** Limits of the `issues` list (R70). Characters are counted over field and message together. */
 export const maxIssues = 20
 export const maxIssueCharacters = 300
 const maxFieldCharacters = 100
@@ -34,10 +31,7 @@ const boundIssues = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> => {
   return [...listed, { field: "", message: `${issues.length - listed.length} more fields are invalid` }]
 }
 
-/**
- * Creates an error without a stack trace. Capturing one takes seven times as long as the rest, and floods of invalid
- * requests would pay for a trace that nobody reads.
- */
+/** Skips the stack trace: it takes seven times as long as the rest, and nobody reads it for invalid requests. */
 const untraced = <E>(make: () => E): E => {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -48,12 +42,12 @@ const untraced = <E>(make: () => E): E => {
   }
 }
 
-/** Validation failed. `issues` lists every failed field, up to `maxIssues` entries (R6, R70). */
+/** `issues` lists every failed field, up to `maxIssues` (R6, R70). */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("invalid_request", {
   message: Schema.String,
   issues: Schema.Array(Issue)
 }) {
-  /** Names the failed fields in the message too, so that a log line is useful without the list. */
+  /** Also names the failed fields in the message, so that a log line is useful without the list. */
   static fromIssues(all: ReadonlyArray<Issue>): InvalidRequest {
     const issues = boundIssues(all)
     const fields = issues.map((issue) => (issue.field === "" ? issue.message : `${issue.field} ${issue.message}`))
@@ -67,23 +61,20 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("invali
   }
 }
 
-/** `geo` is not a supported country. `details` lists the supported codes (R8). */
 export class UnsupportedGeo extends Schema.TaggedError<UnsupportedGeo>()("unsupported_geo", {
   message: Schema.String,
   details: Schema.Array(Schema.String)
 }) {}
 
-/** The target does not support `page`, `num` or `safe` as sent. */
 export class UnsupportedParameter extends Schema.TaggedError<UnsupportedParameter>()("unsupported_parameter", {
   message: Schema.String
 }) {}
 
-/** No credential was accepted. The message never reveals if a key exists (R71). */
+/** The message never reveals whether a key exists (R71). */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthorized", {
   message: Schema.String
 }) {}
 
-/** The caller is known but may not do this. The message says who may. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("forbidden", {
   message: Schema.String
 }) {}
@@ -97,7 +88,7 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   remaining: Schema.Int,
   balance: Schema.Int,
   resetsAt: Schema.NullOr(Schema.Number),
-  /** Set if a budget is spent, and not the account's credits. Not part of the envelope. */
+  /** Set if the key's or app's budget is spent, not the account's credits. Not part of the envelope. */
   budget: Schema.optionalKey(
     Schema.Struct({ period: Schema.Literals(budgetPeriods), holder: Schema.Literals(["app", "API key"]) })
   )
@@ -110,7 +101,6 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
     )
   }
 
-  /** The account could pay, but the budget of the key or app does not cover the request. */
   static ofBudget(
     allowance: Allowance,
     credits: number,
@@ -161,7 +151,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("rate_limited
   }
 }
 
-/** A fault on our side. Its cause is logged and never sent to the client. */
+/** The cause is logged and never sent to the client. */
 export class InternalError extends Schema.TaggedError<InternalError>()("internal_error", {
   message: Schema.String
 }) {}
@@ -174,7 +164,7 @@ export class UpstreamTimeout extends Schema.TaggedError<UpstreamTimeout>()("upst
   message: Schema.String
 }) {}
 
-/** A page could not be read (R59). Nothing is charged. */
+/** Nothing is charged (R59). */
 export class PageUnreadable extends Schema.TaggedError<PageUnreadable>()("page_unreadable", {
   message: Schema.String,
   reason: UnreadableReason,
@@ -199,7 +189,6 @@ export class PlanUnchanged extends Schema.TaggedError<PlanUnchanged>()("plan_unc
   message: Schema.String
 }) {}
 
-/** Existing plans and packs are not affected. */
 export class BillingUnavailable extends Schema.TaggedError<BillingUnavailable>()("billing_unavailable", {
   message: Schema.String,
   /** Whole seconds after which a retry may succeed; absent if only the operator can fix the cause. */
@@ -211,7 +200,6 @@ export class PaymentFailed extends Schema.TaggedError<PaymentFailed>()("payment_
   message: Schema.String
 }) {}
 
-/** Another change of the subscription is still running (R42). */
 export class BillingBusy extends Schema.TaggedError<BillingBusy>()("billing_busy", {
   message: Schema.String,
   retryAfterSeconds: Schema.optionalKey(Schema.Int)

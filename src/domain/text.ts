@@ -1,7 +1,7 @@
 /** Unicode White_Space, U+200B and U+FEFF (R10). JavaScript's `\s` lacks U+0085 and U+200B. */
 const whitespace = /[\p{White_Space}\u200B\uFEFF]+/gu
 
-/** Most text needs no normalization, and testing it is faster than replacing every space by itself. */
+/** Most text needs no normalization, and testing it is faster than replacing every space. */
 const irregularWhitespace = /^ | $| {2}|[[\p{White_Space}\u200B\uFEFF]--[ ]]/v
 
 export const normalizeWhitespace = (text: string): string =>
@@ -10,7 +10,7 @@ export const normalizeWhitespace = (text: string): string =>
 const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800
 const isLowSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xdc00
 
-/** Counts code points. An iterator takes ten times as long, which stalls the event loop on pages of several megabytes. */
+/** An iterator takes ten times as long, which stalls the event loop on pages of several megabytes. */
 export const codePointLength = (text: string): number => {
   let length = text.length
   const first = text.search(/[\ud800-\udbff]/)
@@ -30,16 +30,14 @@ export const cutCodePoints = (text: string, count: number): string => {
   return text.slice(0, end)
 }
 
-/** Shortens text to at most `maxUnits` UTF-16 units, with an ellipsis and without splitting a character. */
+/** Cuts to `maxUnits` UTF-16 units including an ellipsis, without splitting a character. */
 export const abbreviate = (text: string, maxUnits: number): string =>
   text.length <= maxUnits ? text : `${text.slice(0, maxUnits - 1).replace(/\p{Cs}$/u, "")}…`
 
 const words = new Intl.Segmenter("und", { granularity: "word" })
 
-/** Text after the cut that is examined for a word boundary. Longer words are split. */
 const lookAheadUnits = 64
 
-/** Returns at most `count` code points, cut at a word boundary if possible. */
 export const cutAtWord = (text: string, count: number): string => {
   const cut = cutCodePoints(text, count)
   if (cut.length === text.length) return text
@@ -47,7 +45,7 @@ export const cutAtWord = (text: string, count: number): string => {
   return start === 0 ? cut : cut.slice(0, start).trimEnd()
 }
 
-/** Returns false for NUL and lone surrogates, which Postgres and the engines cannot transmit (R10). */
+/** False for NUL and lone surrogates, which Postgres and search engines cannot transmit (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
 const waitUnits = [
@@ -56,9 +54,7 @@ const waitUnits = [
   ["second", 1]
 ] as const
 
-/**
- * Formats a wait, rounded up in the largest unit of which it has at least two: `90 seconds`, `15 minutes`, `24 hours`.
- */
+/** Rounded up, in the largest unit of which there are at least two: `90 seconds`, `15 minutes`, `24 hours`. */
 export const waitText = (seconds: number): string => {
   const [unit, length] = waitUnits.find(([, unitSeconds]) => seconds >= 2 * unitSeconds) ?? ["second", 1]
   const count = Math.ceil(seconds / length)

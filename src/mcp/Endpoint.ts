@@ -16,13 +16,12 @@ import { makeToolboxes, type Toolboxes } from "./Toolbox.ts"
 
 const notAllowed = HttpServerResponse.setHeader(toErrorResponse(methodNotAllowed), "allow", "POST")
 
-/** Unsupported methods, which return 405 without authentication (R35). */
 const otherMethods = Layer.mergeAll(
   HttpRouter.add("GET", "/mcp", notAllowed),
   HttpRouter.add("DELETE", "/mcp", notAllowed)
 )
 
-/** Handles a POST. Errors use the API's envelope until the body is read, and JSON-RPC afterwards. */
+/** Errors use the API's envelope until the body is read, and JSON-RPC afterwards. */
 const post = (origin: string, toolboxes: Toolboxes) =>
   Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request

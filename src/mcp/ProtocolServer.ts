@@ -18,13 +18,12 @@ import { maxIssueCharacters } from "../domain/errors.ts"
 import { abbreviate } from "../domain/text.ts"
 import { unknownTool } from "./message.ts"
 
-/** Earlier revisions. The only importer of the library, on first use: loading takes 100 ms and 30 MB. */
+// Serves earlier revisions. Imported on first use only, because loading the library takes 100 ms and 30 MB.
 
 export interface ProtocolOptions {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string
   readonly tools: ReadonlyArray<Tool>
-  /** Undefined if no tool has this name. The signal aborts when the client disconnects. */
   readonly call: (
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -35,7 +34,7 @@ export interface ProtocolOptions {
 
 export const isMessage = (value: unknown): boolean => JSONRPCMessageSchema.safeParse(value).success
 
-/** The library's validator is slow to build and only used for elicitation, which no tool needs. */
+/** The library's own validator is slow to build, and only elicitation uses it. */
 const noValidator = {
   getValidator: (): never => {
     throw new Error("Elicitation is not supported.")
@@ -65,7 +64,7 @@ const requestSchemas = {
 
 const hasSchema = (method: string): method is keyof typeof requestSchemas => Object.hasOwn(requestSchemas, method)
 
-/** Finds the first invalid parameter, for which the library would return an internal error. */
+/** The library would answer an invalid parameter with an internal error. */
 const parameterIssue = (request: JSONRPCRequest): string | undefined => {
   if (!hasSchema(request.method)) return undefined
   const parsed = requestSchemas[request.method].safeParse(request)
@@ -74,7 +73,7 @@ const parameterIssue = (request: JSONRPCRequest): string | undefined => {
   return abbreviate(`${issue.path.join(".")}: ${issue.message}`, maxIssueCharacters)
 }
 
-/** Removes `task`, so that the request runs normally. The library fails it otherwise. */
+/** Without `task`, the request runs normally. The library would fail it otherwise. */
 const withoutTask = (request: JSONRPCRequest): JSONRPCRequest => {
   const { task: _, ...params } = request.params ?? {}
   return { ...request, params }
@@ -84,7 +83,7 @@ const validateMessages = (transport: WebStandardStreamableHTTPServerTransport): 
   const dispatch = transport.onmessage
   transport.onmessage = (message: JSONRPCMessage, extra) => {
     if (!isJSONRPCRequest(message)) {
-      // Drops cancellations. One could only reach a request of its own batch, which would then never be answered.
+      // Drops cancellations: one could only reach a request of its own batch, which would then never be answered.
       if (!("method" in message && message.method === "notifications/cancelled")) dispatch?.(message, extra)
       return
     }

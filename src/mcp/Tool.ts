@@ -21,7 +21,7 @@ export type ToolFailure =
   | UpstreamError
   | UpstreamTimeout
 
-/** An answer: complete for programs, and short text for models. */
+/** `structured` is the complete answer for programs; `text` is short, for models. */
 export interface ToolAnswer {
   readonly structured: Uint8Array
   readonly text: string
@@ -49,7 +49,7 @@ export interface Tool {
 }
 
 interface ToolOptions<Arguments> extends Omit<Tool, "call"> {
-  /** The schema that decodes arguments: `input`, or a wider one if parts may fail individually. */
+  /** Decodes arguments: `input`, or a wider schema if parts may fail individually. */
   readonly arguments: Schema.ConstraintDecoder<Arguments>
   readonly call: (
     caller: AccountPrincipal,
@@ -58,7 +58,7 @@ interface ToolOptions<Arguments> extends Omit<Tool, "call"> {
   ) => Effect.Effect<ToolAnswer, ToolFailure>
 }
 
-/** Builds a tool. Reports all invalid arguments together (R6). */
+/** Reports all invalid arguments together (R6). */
 export const makeTool = <Arguments>({ arguments: schema, call, ...tool }: ToolOptions<Arguments>): Tool => {
   const decode = decoder(schema)
   return {
@@ -68,5 +68,4 @@ export const makeTool = <Arguments>({ arguments: schema, call, ...tool }: ToolOp
   }
 }
 
-/** Default attribution label of searches through this route (R11). */
 export const defaultSource = "mcp"

@@ -13,7 +13,7 @@ import { readPage } from "./tools/readPage.ts"
 import { search } from "./tools/search.ts"
 import { webSearch } from "./tools/webSearch.ts"
 
-/** All tools in `tools/list` order. To add one, create a file in `tools/` and list it here. */
+/** In `tools/list` order. To add a tool, create a file in `tools/` and list it here. */
 const makeTools = Effect.gen(function* () {
   const [pages, fetches] = (yield* PageSettings).isOn ? [[readPage], [fetchPage]] : [[], []]
   return yield* Effect.all([webSearch, bulkSearch, ...pages, account, search, ...fetches])
@@ -21,7 +21,7 @@ const makeTools = Effect.gen(function* () {
 
 export const info = { name: "quarry", title: serverTitle, version }
 
-/** The server's description for programs that ask for it. Earlier revisions get `info`, which has no icons. */
+/** Earlier revisions get `info` instead, which has no icons. */
 const describeServer = (origin: string) => ({ ...info, websiteUrl: `${origin}/docs`, icons: iconsOf(origin) })
 
 const chosenInstructions =
@@ -42,14 +42,14 @@ const closed = (value: unknown): unknown => {
   return isMembers(value.properties) ? { ...members, additionalProperties: false } : members
 }
 
-/** Adds `properties` to empty schemas, which Effect's lack. */
+/** Adds `properties` to empty schemas, which Effect leaves out. */
 const toInputSchema = ({ input }: Tool) => {
   const { properties = {}, required } = jsonSchemaOf(input)
   const schema = closed({ properties, ...(required === undefined ? {} : { required }) })
   return { type: "object" as const, ...(schema as Json) } // `closed` keeps an object an object.
 }
 
-/** The `tools/list` entry. A search is read-only there, because it changes only credits. */
+/** A search counts as read-only, because it changes only credits. */
 const toDefinition = (tool: Tool) => ({
   name: tool.name,
   title: tool.title,
@@ -83,7 +83,7 @@ const maxSelectionCharacters = 256
 
 export interface Toolboxes {
   readonly names: ReadonlyArray<string>
-  /** Selects the tools in `?tools=`, or the default ones. Ignores unknown names; undefined if none remain. */
+  /** The tools in `?tools=`, or the default ones. Ignores unknown names; undefined if none remain. */
   readonly select: (names: string | undefined) => Toolbox | undefined
 }
 

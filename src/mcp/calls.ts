@@ -12,7 +12,6 @@ import { type Envelope, toErrorAnswer } from "./failure.ts"
 import type { Progress, Tool, ToolAnswer, ToolFailure } from "./Tool.ts"
 import { type MessageFacts, traced } from "./trace.ts"
 
-/** The outcome of a call: an answer, or an error as text for models and an envelope for programs. */
 export type CallEnd = ToolAnswer | { readonly envelope: Envelope; readonly text: string }
 
 const recordEnd = (tool: Tool, outcome: string): Effect.Effect<void> =>
@@ -27,7 +26,7 @@ const recordEnd = (tool: Tool, outcome: string): Effect.Effect<void> =>
 const failWith = (tool: Tool, error: ToolFailure | InternalError): Effect.Effect<CallEnd> =>
   Effect.andThen(recordEnd(tool, error._tag), toErrorAnswer(error))
 
-/** Calls a tool. Returns failures as answers, because clients do not show JSON-RPC errors to models. */
+/** Returns failures as answers, because clients do not show JSON-RPC errors to models. */
 export const callTool = (
   tool: Tool,
   principal: AccountPrincipal,
@@ -55,7 +54,7 @@ const bytes = (text: string): Buffer => Buffer.from(text)
 
 const beforeStructured = bytes(`,"structuredContent":`)
 
-/** Writes a response around already encoded content. `meta` and `extra` are the additions of a revision. */
+/** Copies already encoded content instead of encoding it again. `meta` and `extra` are a revision's additions. */
 const writeResponse = (end: CallEnd, id: string | number, meta: object, extra: string): Uint8Array => {
   const isError = "envelope" in end
   const allMeta = isError ? { "quarry/error": end.envelope, ...meta } : meta
@@ -79,7 +78,6 @@ export interface Call {
   readonly write: (end: CallEnd) => Uint8Array
 }
 
-/** Streams progress and response as events. A disconnect interrupts the call. */
 const streamCall = ({ args, facts, principal, progressToken, tool, write }: Call) =>
   Effect.map(Effect.context<never>(), (context) =>
     eventsResponse(
@@ -96,7 +94,6 @@ const streamCall = ({ args, facts, principal, progressToken, tool, write }: Call
     )
   )
 
-/** Responds with JSON, or with events if the client prefers them or asks for progress. */
 export const answerCall = (
   call: Call,
   accept: string | undefined

@@ -8,7 +8,7 @@ import type { StatelessRequest } from "./stateless.ts"
 import { info, type Toolbox } from "./Toolbox.ts"
 import { traced } from "./trace.ts"
 
-/** Clients may cache server facts, which change only with its version. */
+/** Clients may cache facts about the server, which change only with its version. */
 const keepFor = { ttlMs: 3_600_000, cacheScope: "public" } as const
 
 const serverKey = "io.modelcontextprotocol/serverInfo"

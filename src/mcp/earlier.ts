@@ -10,7 +10,7 @@ import { earlierRevisions } from "./revisions.ts"
 import { info, type Toolbox } from "./Toolbox.ts"
 import { type MessageFacts, traced } from "./trace.ts"
 
-/** Limits the revision, because the library quotes unknown ones. */
+/** The library quotes unknown revisions in its response. */
 const maxRevisionCharacters = 32
 
 const requestMembers: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"])
@@ -21,7 +21,7 @@ const isPlainMeta = (meta: unknown): meta is RawFields | undefined =>
     !("io.modelcontextprotocol/related-task" in meta) &&
     (meta.progressToken === undefined || isId(meta.progressToken)))
 
-/** Detects a single tool call, answered here because a library server costs a third of a search. */
+/** A single tool call is answered without the library, whose server costs a third of a search. */
 const readDirectCall = (body: unknown, revision: string | undefined) => {
   if (revision !== undefined && !earlierRevisions.includes(revision)) return undefined
   if (!isMembers(body) || body.jsonrpc !== "2.0" || body.method !== "tools/call" || !isId(body.id)) return undefined
@@ -32,7 +32,7 @@ const readDirectCall = (body: unknown, revision: string | undefined) => {
   return { ...call, id: body.id, progressToken: isId(meta?.progressToken) ? meta.progressToken : undefined }
 }
 
-/** Converts the library's response. Removes `Connection` from streams, because the listener sets it. */
+/** Removes `Connection` from streams, because the listener sets it. */
 const toResponse = Effect.fnUntraced(function* (response: Response) {
   const { headers, status } = response
   if (headers.get("content-type") === "text/event-stream") {
@@ -58,7 +58,7 @@ const factsOf = (message: unknown, header: string | undefined): MessageFacts => 
   }
 }
 
-/** Traces the messages of a batch other than calls, which are traced individually. */
+/** Calls in a batch are traced individually, so this traces only the other messages. */
 const traceOthers = (batch: ReadonlyArray<unknown>, revision: string | undefined) =>
   Effect.forEach(
     batch.map((message) => factsOf(message, revision)).filter(({ method }) => method !== "tools/call"),

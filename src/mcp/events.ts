@@ -11,7 +11,7 @@ export const progressEvent = (progressToken: string | number, progress: number, 
   return event(Buffer.from(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })))
 }
 
-/** Stops caches from storing a stream, and proxies from buffering its events. */
+/** Keeps caches from storing a stream, and proxies from buffering its events. */
 export const eventHeaders = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" }
 
 export const eventsResponse = (events: Stream.Stream<Uint8Array>): HttpServerResponse.HttpServerResponse =>

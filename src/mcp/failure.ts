@@ -32,7 +32,7 @@ const quotaStep = ({ budget, resetsAt }: QuotaExceeded, origin: string, nowMs: n
   return `${before("quota", resetsAt, nowMs)} ${more}`
 }
 
-/** Advice that ends an error's text. Without it, models repeat failed calls. */
+/** Ends an error's text with advice. Without it, models repeat failed calls. */
 const nextStep = (error: ToolFailure | InternalError, origin: string, nowMs: number): string => {
   switch (error._tag) {
     case "invalid_request":

@@ -21,23 +21,20 @@ export const rpcCodes = {
   unsupportedVersion: -32022
 } as const
 
-/** Limits batches, because each message may run up to 50 searches. */
+/** Each message may run up to 50 searches. */
 const maxBatchMessages = 10
 
-/** Limits values at any depth. 50 searches with every field have 400. */
+/** Counts values at any depth. 50 searches with every field have 400. */
 const maxValues = 5_000
 
-/** Longer than any real ID. Responses repeat the ID. */
 export const maxIdCharacters = 256
 
 export const isMembers = (value: unknown): value is RawFields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** True for an ID or token that is safe to repeat. */
 export const isId = (id: unknown): id is string | number =>
   typeof id === "string" ? id.length <= maxIdCharacters : Number.isSafeInteger(id)
 
-/** Reads `tools/call` parameters; undefined if they are malformed. */
 export const readCall = ({ arguments: args = {}, name }: RawFields) =>
   typeof name === "string" && isMembers(args) ? { name, args } : undefined
 
@@ -90,7 +87,7 @@ const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
     typeof message === "object" && message !== null && "method" in message && "id" in message ? [message.id] : []
   )
 
-/** Counts iteratively, because values may be nested 500,000 deep. */
+/** Iterative, because values may be nested 500,000 deep. */
 const hasTooManyValues = (body: unknown): boolean => {
   const waiting = [body]
   let count = 0
@@ -112,7 +109,7 @@ export const parseBody = (text: string): Result.Result<unknown, RpcError> => {
   return fail(rpcCodes.invalidRequest, `Invalid Request: a body has at most ${maxValues} values`)
 }
 
-/** Requires unique IDs in a batch: the library would never answer the second of two equal IDs. */
+/** IDs in a batch must be unique: the library would never answer the second of two equal IDs. */
 export const checkMessages = (
   body: unknown,
   revision: string | undefined,

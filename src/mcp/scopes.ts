@@ -4,21 +4,20 @@ import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import { isMembers, type RpcError, rpcCodes, toErrorResponse } from "./message.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
-/** The scope of the tool that a message calls. Undefined for other messages and unknown tools. */
 const scopeOf = (message: unknown, { byName }: Toolbox): ToolScope | undefined => {
   if (!isMembers(message) || message.method !== "tools/call" || !isMembers(message.params)) return undefined
   const { name } = message.params
   return typeof name === "string" ? byName.get(name)?.scope : undefined
 }
 
-/** A 403 for a call that the person did not allow the app, with the scopes to ask for. Undefined if all are allowed. */
+/** A 403 with the scopes to ask for. Undefined if the person allowed the app every call in `body`. */
 export const missingScope = (body: unknown, toolbox: Toolbox, principal: AccountPrincipal, origin: string) => {
   if (principal._tag !== "oauth") return undefined
   const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
   const needed = messages.flatMap((message) => scopeOf(message, toolbox) ?? [])
   const missing = needed.find((scope) => !principal.scopes.includes(scope))
   if (missing === undefined) return undefined
-  // Names the scopes that the app has too, because a new token replaces the old one.
+  // A new token replaces the old one, so the error also names the scopes that the app has.
   const scopes = toolScopes.filter((scope) => principal.scopes.includes(scope) || needed.includes(scope))
   const error: RpcError = {
     status: 403,

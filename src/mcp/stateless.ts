@@ -12,10 +12,7 @@ import {
 } from "./message.ts"
 import { currentRevision } from "./revisions.ts"
 
-/**
- * Revision 2026-07-28 and later, where each request is independent: `_meta` names the revision, client and
- * capabilities, and headers repeat what proxies need for routing. No I/O.
- */
+// Revision 2026-07-28 and later: each request is independent. `_meta` names revision, client and capabilities.
 
 const revisionKey = "io.modelcontextprotocol/protocolVersion"
 const clientKey = "io.modelcontextprotocol/clientInfo"
@@ -76,7 +73,6 @@ const metaIssue = (meta: RawFields | undefined): string | undefined => {
 
 const encodedValue = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
-/** Decodes a header that may be Base64; undefined if the encoding is broken. */
 const decodeHeader = (text: string): string | undefined => {
   if (!text.startsWith("=?base64?") || !text.endsWith("?=")) return text
   const [, base64] = encodedValue.exec(text) ?? []
@@ -91,7 +87,6 @@ const missing = (header: string): string => `Header mismatch: the header ${heade
 const differs = (header: string, body: string, value: string): string =>
   `Header mismatch: ${header} must be the body's ${body}, ${quote(value)}`
 
-/** The parameter repeated in `Mcp-Name`, by method. */
 const namedBy = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
@@ -117,7 +112,7 @@ const missingHeader = (headers: RequestHeaders, method: string, params: RawField
   return typeof value !== "string" || name === value ? undefined : differs("Mcp-Name", `params.${field}`, value)
 }
 
-/** Checks revision and headers in the order of the official server. */
+/** Checks in the order of the official server. */
 const judge = (
   headers: RequestHeaders,
   { asked, id, method, params }: Readonly<{ asked: string; id: string | number; method: string; params: RawFields }>
@@ -132,7 +127,7 @@ const judge = (
   return absent === undefined ? undefined : fail(rpcCodes.headerMismatch, absent, { id })
 }
 
-/** Parses a body. Undefined for notifications, which have no meaning over HTTP. */
+/** Undefined for notifications, which have no meaning over HTTP. */
 export const readStateless = (
   headers: RequestHeaders,
   body: unknown

@@ -5,8 +5,6 @@ import type { OrganicResult } from "../domain/search/OrganicResult.ts"
 import type { SearchResult } from "../domain/search/SearchResult.ts"
 import { cutCodePoints } from "../domain/text.ts"
 
-/** Formats answers for models: plain text, one block per result, cut to the caller's limit. */
-
 const maximum = 200_000
 
 export const maxCharacters = (fallback: number) =>
@@ -52,7 +50,7 @@ const rowText = (row: RowResult, number: number, characters: number): string => 
     : cutCodePoints(head(`${row.error}: ${row.message}`), characters)
 }
 
-/** Formats a batch with an equal share for each row, so that long rows leave space for others. */
+/** Each row has an equal share, so that long rows leave space for others. */
 export const bulkText = ({ failed, results, succeeded, total }: BulkResult, characters: number): string => {
   const head = `${withNoun(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
   const separator = "\n\n---\n\n"

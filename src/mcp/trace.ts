@@ -5,7 +5,6 @@ import { revisions } from "./revisions.ts"
 
 export interface MessageFacts {
   readonly method: string
-  /** Undefined if the message names none, as usual in early revisions. */
   readonly revision: string | undefined
   readonly client?: string | undefined
 }
@@ -21,7 +20,7 @@ const methods: ReadonlySet<string> = new Set([
 
 const maxClientCharacters = 64
 
-/** Traces and counts a message. Caller-invented values share one label, to limit the number of series. */
+/** Values made up by callers share one label, to limit the number of series. */
 export const traced = <A, E, R>(
   { client, method, revision = "none" }: MessageFacts,
   answer: Effect.Effect<A, E, R>

@@ -56,7 +56,6 @@ const polarSettings = (
         webhookUrl: `${origin}/webhooks/billing`
       }
 
-/** Undefined if no provider is configured. Polar's code is loaded on demand. */
 const provider = Effect.gen(function* () {
   const { origin } = yield* Deployment
   const config = yield* AppConfig
@@ -70,7 +69,6 @@ const provider = Effect.gen(function* () {
 
 type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger
 
-/** Without a provider, nothing is sold and nothing runs in the background. */
 export const layer = Layer.unwrap(
   Effect.map(
     provider,
@@ -86,12 +84,10 @@ export const layer = Layer.unwrap(
 
 const unset = "BILLING_PROVIDER: not set; this command asks the payment provider, which it names."
 
-/** For commands. */
 export const commandProvider = Layer.unwrap(
   Effect.flatMap(provider, (provider) =>
     provider === undefined ? Effect.fail(new SettingsInvalid({ message: unset })) : Effect.succeed(provider)
   )
 ).pipe(Layer.provide(Plans.layer))
 
-/** For commands. */
 export const commandReconciler = Reconciler.layer.pipe(Layer.provide([commandProvider, terms]))

@@ -32,13 +32,12 @@ const storage = AccountRemoval.layer.pipe(
 
 const reading = Layer.provideMerge(Storage.readingLayer, settings)
 
-// A pacer in memory is enough, because a check sends only one search to each provider.
+// In memory, because a check sends only one search to each provider.
 const providers = Services.providers.pipe(
   Layer.provideMerge([ProviderStates.layer, settings]),
   Layer.provide([PacerMemory.layer, reading])
 )
 
-/** Layers for operator commands. Each command builds only the layers it needs. */
 export const layers = {
   settings,
   database: Layer.provide(Storage.database, settings),

@@ -12,7 +12,6 @@ const shapes = Layer.effect(
   Effect.map(AppConfig, ({ compat, compatEngines }) => ({ shapes: compat, engines: compatEngines }))
 )
 
-/** The account that pays for calls without a credential, if configured. */
 const keyless = Layer.effect(
   Keyless,
   Effect.gen(function* () {

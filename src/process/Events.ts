@@ -17,7 +17,6 @@ const emails = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventEmailsSigned.layer({ keyring: AUTH_SECRET }))
 ).pipe(Layer.provide([SignIn.emails, Deployment.layer]))
 
-/** Webhook endpoints, emails, and background deliveries (R53). */
 export const layer = Layer.merge(Webhooks.layer, EventWork.layer().pipe(Layer.provide(Storage.background))).pipe(
   Layer.provideMerge(emails),
   Layer.provide(client)

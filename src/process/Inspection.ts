@@ -13,7 +13,7 @@ import { RedisInspection } from "../services/operations/RedisInspection.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Storage from "./store/Storage.ts"
 
-// Layers that read a deployment. They must not migrate the database under running replicas.
+// Layers that read a deployment must not migrate the database under running replicas.
 
 const redis = Layer.unwrap(
   Effect.gen(function* () {
@@ -33,7 +33,6 @@ const inspection = Layer.unwrap(
 /** Accepts a newer schema, so that commands work during a rollout and after a rollback. */
 const knownSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: true }))
 
-/** Read-only services for commands. Unlike `Storage.layer`, they do not migrate the database. */
 export const layer = Layer.mergeAll(HoldsSql.layer, OperatorLogSql.layer).pipe(
   Layer.provide(knownSchema),
   Layer.provide(Storage.readOnlyDatabase)
@@ -47,7 +46,7 @@ const adminOrigin = (host: string, port: number): string => `http://${formatAddr
 
 const ownOverview = Layer.provide(look, Storage.commandDatabase)
 
-/** The overview for a command. If a server has the embedded database open, the command asks that server. */
+/** If a server has the embedded database open, the command asks that server. */
 export const commandOverview = Layer.catchTag(ownOverview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
   Layer.unwrap(
     Effect.map(AppConfig, ({ adminHost, adminPort }) =>

@@ -10,16 +10,15 @@ export interface ListenerOptions {
   readonly host: string
   readonly port: number
   readonly grace: Duration.Duration
-  /** During this time, a shutdown still accepts requests (R54); at most half of `grace`. */
+  /** While draining, the listener still accepts requests (R54). At most half of `grace`. */
   readonly drainDelay: Duration.Duration
   readonly limits?: Partial<ListenerLimits>
 }
 
-/** Time reserved for the layers below the listener to settle, export, and close the database. */
+/** Reserved for the layers below the listener to settle, export and close the database. */
 const closingReserve = (grace: Duration.Duration): Duration.Duration =>
   Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
 
-/** Starts the public listener and returns its address. Fails if the address cannot be bound. */
 export const make = Effect.fnUntraced(function* ({ drainDelay, grace, host, port, ...options }: ListenerOptions) {
   const firstSignal = yield* FirstSignal
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(

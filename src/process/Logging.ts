@@ -21,7 +21,7 @@ const maxLineBytes = 8_192
 /** The worst case is an escape such as `\u0000`. */
 const maxBytesPerCharacter = 6
 
-/** Values of a line that is too long are cut to the first of these lengths (in characters) with which it fits. */
+/** The values of a line that is too long are cut to the first of these lengths at which the line fits. */
 const minCut = 64
 const cuts = [4_096, 1_024, 256, minCut]
 
@@ -39,7 +39,7 @@ const cutAll = (values: Readonly<Record<string, unknown>>, maxCharacters: number
 
 type Entry = ReturnType<typeof Logger.formatStructured.log>
 
-/** Skips Effect's slower search for secrets and cycles if all values are primitive, as in the access log. */
+/** Effect's slower formatter looks for secrets and cycles, which primitive values (as in the access log) lack. */
 const toJson = (entry: Entry): string =>
   isPlain(entry.message) && Object.values(entry.annotations).every(isPlain)
     ? JSON.stringify(entry)
@@ -60,17 +60,13 @@ const formatJson = Logger.map(Logger.formatStructured, (entry) => {
     })
     if (fits(shorter)) return shorter
   }
-  // There are too many annotations or spans, so all are dropped.
   const message = cut(entry.message, minCut)
   return JSON.stringify({ ...entry, message, cause: cut(entry.cause, minCut), annotations: {}, spans: {} })
 })
 
 const maxBufferCharacters = 65_536
 
-/**
- * Batches the lines of one turn of the event loop, because a separate write costs more than formatting a line. Warnings
- * and errors are written immediately, and the rest at process exit. Like the console, it ignores a closed stream.
- */
+/** Writes once per event loop turn, because a write costs more than formatting a line. Warnings are written at once. */
 const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<unknown, void>, never, Scope.Scope> => {
   let buffer = ""
   const flush = (): void => {
@@ -102,7 +98,7 @@ const makeJson = (stream: NodeJS.WritableStream): Effect.Effect<Logger.Logger<un
 
 const maxPrettyCharacters = 2_048
 
-/** Quotes a value that has spaces or control characters, which would act on the terminal. */
+/** Quotes spaces and control characters, which would act on the terminal. */
 const field = ([name, value]: readonly [string, unknown]): string => {
   const text = typeof value === "string" ? value : Formatter.formatJson(value)
   return `${name}=${/^[\w./:@+-]+$/.test(text) ? text : JSON.stringify(text)}`
@@ -113,10 +109,7 @@ const levelColor = (level: LogLevel.LogLevel): "green" | "yellow" | "red" => {
   return level === "Warn" ? "yellow" : "green"
 }
 
-/**
- * One line for an entry without the fields that repeat a word of its message, and a cause below it: what a start prints
- * stays on the screen during the first requests.
- */
+/** One line per entry, without fields that repeat its message, so that the greeting stays on the screen. */
 const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger<unknown, void> => {
   const paint = (format: "gray" | ReturnType<typeof levelColor>, text: string): string =>
     colors ? styleText(format, text, { validateStream: false }) : text
@@ -139,12 +132,10 @@ const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger
   })
 }
 
-/** The log format of this process, which other output follows. */
 export const LogFormat = Context.Reference<"pretty" | "json">("quarry/process/LogFormat", {
   defaultValue: () => "pretty"
 })
 
-/** The log in the configured format and level: on stdout for the server, on stderr for the CLI. */
 export const layer = (stream: "stdout" | "stderr"): Layer.Layer<never, never, AppConfig | Stdio.Stdio> =>
   Layer.unwrap(
     Effect.gen(function* () {

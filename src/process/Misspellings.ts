@@ -4,7 +4,7 @@ import { AppConfig, SettingsInvalid } from "../settings/Settings.ts"
 
 const suspects: ReadonlyArray<Misspelling> = misspellings(Object.keys(process.env))
 
-/** Variables that the provider file uses are not mistakes. */
+/** The provider file may use these variables. */
 const withoutThoseOf = Effect.fnUntraced(function* (providerFile: string | undefined) {
   if (suspects.length === 0 || providerFile === undefined) return suspects
   const files = yield* FileSystem.FileSystem
@@ -12,7 +12,7 @@ const withoutThoseOf = Effect.fnUntraced(function* (providerFile: string | undef
   return suspects.filter(({ variable }) => !text.includes(`\${${variable}}`))
 })
 
-/** The settings. If they are invalid, the message also lists misspelled variables, a possible cause. */
+/** If the settings are invalid, the message also lists misspelled variables as a possible cause. */
 export const settings = AppConfig.layer.pipe(
   Layer.catchTag("SettingsInvalid", ({ message }) =>
     Layer.effectContext(

@@ -20,7 +20,6 @@ export const settings = Layer.effect(
   }))
 )
 
-/** Names this deployment to the sites that it fetches from. */
 export const userAgentOf = (configured: string | undefined, baseUrl: string): string =>
   configured ?? `Quarry/${version} (+${baseUrl})`
 
@@ -40,7 +39,6 @@ const parser = Layer.unwrap(
   )
 )
 
-/** Fetches and parses pages, without accounts: for the crawler. */
 export const web = Layer.merge(fetcher, parser)
 
 const readers = Layer.effect(

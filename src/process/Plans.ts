@@ -2,7 +2,6 @@ import { Effect, Layer } from "effect"
 import * as PlanFile from "../layers/PlanFile.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-/** From the configured file, or `standardPlans` (R75). */
 export const layer = Layer.unwrap(
   Effect.map(AppConfig, ({ quarryPlans }) => (quarryPlans === undefined ? Layer.empty : PlanFile.layer(quarryPlans)))
 )

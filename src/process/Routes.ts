@@ -27,7 +27,7 @@ import * as Site from "../http/site/Site.ts"
 import * as mcp from "../mcp/Endpoint.ts"
 import { revisions } from "../mcp/revisions.ts"
 
-/** Other spellings of a listed path are not found (R3). */
+/** Other spellings of a path are not found (R3). */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
 const handlers = Layer.mergeAll(
@@ -56,5 +56,5 @@ export const service = Layer.mergeAll(
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))
 
-/** All public routes. The API reference is separate because it takes longest to build. */
+/** The API reference is separate because it takes longest to build. */
 export const layer = Layer.merge(service, Docs.layer)

@@ -37,10 +37,7 @@ const signals = Layer.unwrap(
   )
 )
 
-/**
- * One server process. Lower layers start earlier and end later, so the private listener can report the startup and drain
- * of the public one.
- */
+/** Lower layers start earlier and end later, so the private listener can report startup and drain of the public one. */
 export const layer = Layer.effectDiscard(
   Effect.andThen(WorkerRole.isFirst ? Effect.andThen(announce, notifyReady) : Effect.void, keepCompiledCode)
 ).pipe(

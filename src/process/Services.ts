@@ -43,7 +43,6 @@ const limits = Layer.effect(
   Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 )
 
-/** State that requests share: over all replicas if Redis is configured, otherwise within this process. */
 const shared = Layer.unwrap(
   Effect.gen(function* () {
     const { cacheSize, cacheTtl, redisUrl } = yield* AppConfig
@@ -108,7 +107,6 @@ const watch = LedgerWatch.layer.pipe(Layer.provide(Migrations.layer), Layer.prov
 
 const wildcards: ReadonlyArray<string> = ["0.0.0.0", "::"]
 
-/** Replaces a wildcard with the machine's first IPv4 address that is not loopback, if there is one. */
 const reachable = ({ host, port }: BoundAddress): BoundAddress => {
   const external = Object.values(networkInterfaces())
     .flatMap((addresses = []) => addresses)

@@ -11,7 +11,6 @@ import { AppConfig } from "../settings/Settings.ts"
 import { userAgentOf } from "./Pages.ts"
 import * as Storage from "./store/Storage.ts"
 
-/** Emails go to the mail server, to the log if none is configured, or nowhere with `QUARRY_BACKGROUND=off`. */
 export const emails = Layer.unwrap(
   Effect.gen(function* () {
     const { emailFrom, quarryBackground, smtpUrl } = yield* AppConfig
@@ -25,7 +24,7 @@ export const emails = Layer.unwrap(
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
-/** Applies the rules for pages, even if reading pages is off. */
+/** Applies the rules for reading pages, even if that is off. */
 const clientDocuments = Layer.unwrap(
   Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesUserAgent }) =>
     ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })
@@ -46,7 +45,7 @@ export const layer = Layer.unwrap(
   })
 ).pipe(Layer.provide([emails, clientDocuments, Storage.layer, Storage.database]))
 
-/** People and sessions for operator commands, without emails and without loading Better Auth. */
+/** For operator commands: sends no emails and does not load Better Auth. */
 export const people = Layer.unwrap(
   Effect.gen(function* () {
     const { baseUrl } = yield* AppConfig

@@ -2,7 +2,7 @@ import { Effect, Layer, References } from "effect"
 import { TraceQueryText } from "../services/telemetry/Tracing.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-/** Exports to an OpenTelemetry collector. If none is configured, there are no spans and the SDK is not loaded. */
+/** Without a collector there are no spans, and the SDK is not loaded. */
 export const layer: Layer.Layer<never, never, AppConfig> = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig

@@ -3,13 +3,9 @@ import { OperatorError } from "../domain/OperatorError.ts"
 import { contradictions, maxDrainDelay } from "./contradictions.ts"
 import { type Name, type Setting, table, type Values, variableOf } from "./table.ts"
 
-/** Invalid or contradictory settings, one per line. */
 export class SettingsInvalid extends OperatorError("SettingsInvalid") {}
 
-/**
- * Decodes one variable, or fails with a line for the operator. `Config` only reads the text: `Config.all` stops at the
- * first error, and its messages contain the values of secrets.
- */
+/** `Config` only reads the text: `Config.all` would stop at the first error, and its messages contain secrets. */
 const decode = <A, F>(name: Name, { fallback, form }: Setting<A, F>): Effect.Effect<A | F, string> =>
   Effect.gen(function* () {
     const variable = variableOf(name)
@@ -23,7 +19,7 @@ const decode = <A, F>(name: Name, { fallback, form }: Setting<A, F>): Effect.Eff
     return yield* Effect.fail(`${variable}: got ${got}; takes ${form.takes}.`)
   })
 
-/** The default of `DRAIN_DELAY`, unless `SHUTDOWN_GRACE` is too short for it (R54). */
+/** `DRAIN_DELAY` defaults to this, unless `SHUTDOWN_GRACE` is too short for it (R54). */
 export const usualDrainDelay = Duration.seconds(5)
 
 const read = Effect.gen(function* () {
@@ -45,11 +41,9 @@ const read = Effect.gen(function* () {
   }
 })
 
-/** Read from the environment once at startup. */
 export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
   static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
 
-  /** The defaults with in-memory storage. */
   static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>
     Layer.effect(
       AppConfig,

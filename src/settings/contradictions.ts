@@ -76,7 +76,7 @@ const freePortWithoutAddress = ({ baseUrl, port }: Values): ReadonlyArray<string
     ? ["BASE_URL: not set; with PORT=0 it must name the address at which people reach the server."]
     : []
 
-/** The longest `DRAIN_DELAY`: half of the grace period is reserved for requests that are still open (R54). */
+/** Half of the grace period is reserved for requests that are still open (R54). */
 export const maxDrainDelay = ({ shutdownGrace }: Pick<Values, "shutdownGrace">): Duration.Duration =>
   Duration.times(shutdownGrace, 0.5)
 

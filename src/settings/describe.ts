@@ -4,7 +4,7 @@ import { type Name, table, type Values, variableOf } from "./table.ts"
 
 const redacted = "<redacted>"
 
-/** Redacts the password of a URL and query parameters that may hold a secret. */
+/** Redacts the password of a URL, and query parameters that may hold a secret. */
 const withoutPassword = (text: string): string => {
   const url = new URL(text)
   if (url.password !== "") url.password = "redacted"
@@ -38,6 +38,6 @@ const show = (name: Name, value: Values[Name]): Shown => {
   return Duration.isDuration(value) ? durationText(Duration.toMillis(value)) : pairsText(value) || null
 }
 
-/** The settings by variable name with secrets redacted. Null means not set. */
+/** Secrets are redacted. Null means not set. */
 export const describe = (values: Values): Readonly<Record<string, Shown>> =>
   Object.fromEntries((Object.keys(table) as Array<Name>).map((name) => [variableOf(name), show(name, values[name])]))

@@ -5,7 +5,6 @@ import { type Target, targets } from "../domain/search/Target.ts"
 
 export interface Form<A> {
   readonly decode: (text: string) => Option.Option<A>
-  /** Describes the accepted values for the operator. */
   readonly takes: string
   readonly hides: Hides
 }
@@ -20,7 +19,6 @@ const form = <A>(schema: Decodes<A>, takes: string, hides: Hides = "nothing"): F
   hides
 })
 
-/** Like `form`, for a value that is or contains a secret. */
 const secret = <A>(schema: Decodes<A>, takes: string, hides: Hides = "everything"): Form<Redacted.Redacted<A>> => {
   const { decode } = form(schema, takes)
   return { decode: (text) => Option.map(decode(text), (value) => Redacted.make(value)), takes, hides }
@@ -43,7 +41,6 @@ export const operatorName = form(matching(operatorNamePattern), "a name of at mo
 
 export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Schema.String, takes)
 
-/** A host without a scheme, port, or path, so that a listener can bind to it. */
 export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 
 const maxHosts = 100
@@ -61,10 +58,10 @@ export const hostNames: Form<ReadonlyArray<string>> = {
 
 export const productId = form(matching(/^[0-9A-Za-z_-]{1,64}$/), "the id of a product at Polar")
 
-/** Rejects secrets short enough to guess. `openssl rand -base64 32` gives 44 characters. */
+/** Shorter secrets can be guessed. `openssl rand -base64 32` gives 44 characters. */
 const minSecretCharacters = 32
 
-/** One secret, or `new,old` during a rotation. The comma separates only if both parts are long enough to be secrets. */
+/** `new,old` during a rotation. The comma separates only if both parts are long enough to be secrets. */
 export const signingSecrets: Form<Arr.NonEmptyReadonlyArray<Redacted.Redacted>> = {
   decode: (text) => {
     const isLong = (part: string) => part.trim().length >= minSecretCharacters
@@ -83,7 +80,7 @@ export const oneOf = <const A extends string>(values: ReadonlyArray<A>, takes: s
 export const boolean = (takes = "true or false"): Form<boolean> =>
   form(Schema.Literals(["true", "false"]).transform([true, false]), takes)
 
-/** Digits only: the codec alone would also accept `1e3` and ` 1`. */
+/** The codec alone would also accept `1e3` and ` 1`. */
 const digits = (pattern: RegExp) => matching(pattern).pipe(Schema.decodeTo(Schema.FiniteFromString))
 
 export const whole = (minimum: number, maximum: number, takes: string): Form<number> =>
@@ -115,7 +112,7 @@ const web = ["http:", "https:"]
 
 const withoutSlash = (text: string): string => text.replace(/\/+$/, "")
 
-/** True for a server URL that clients can decode. A malformed `%` escape would crash startup later. */
+/** Tries to decode the URL as clients do, because a malformed `%` escape would crash startup later. */
 const isServer = (protocols: ReadonlyArray<string>, text: string): boolean => {
   if (!isAddress(protocols, text)) return false
   const { hostname, password, pathname, searchParams, username } = new URL(text)
@@ -163,7 +160,7 @@ export const redisAddresses = secret(
   "password"
 )
 
-/** An origin exactly as in the `Origin` header, because the two are compared as text. `*` would never match. */
+/** Exactly as in the `Origin` header, because the two are compared as text. `*` would never match. */
 const origin = textThat((text) => isAddress(web, text) && new URL(text).origin === text && !text.includes("*"))
 
 export const webOrigin = form(
@@ -228,7 +225,6 @@ export const defaultEngines: Engines = {
   zeta_search: "mojeek"
 }
 
-/** Targets that are not listed keep their default engine. */
 export const engines: Form<Engines> = {
   decode: (text) => {
     const pairs = text.split(",").map((pair) => /^\s*([a-z_]+)\s*=\s*([^=]*\S)\s*$/.exec(pair))
@@ -289,7 +285,7 @@ export const privateNetworks: Form<ReadonlyArray<string>> = {
 
 type KeyValues = Readonly<Record<string, string>>
 
-/** Percent-encoded headers or attributes in the format of OpenTelemetry: `a=b,c=d`. */
+/** OpenTelemetry's format: percent-encoded `a=b,c=d`. */
 export const keyValues: Form<KeyValues> = {
   decode: (text) => {
     const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair))
@@ -305,7 +301,7 @@ export const keyValues: Form<KeyValues> = {
   hides: "nothing"
 }
 
-/** Valid header names and values. With others, every export would fail. */
+/** With invalid header names or values, every export would fail. */
 const areHeaders = (headers: KeyValues): boolean =>
   Object.entries(headers).every(([name, value]) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[ -~]*$/.test(value))
 

@@ -10,13 +10,12 @@ const settings = (Object.keys(table) as ReadonlyArray<Name>).map(variableOf)
 /** Shorter names, such as HOST and PORT, resemble too many variables of other programs. */
 const minCharacters = 8
 
-/** Two mistakes are accepted only in longer names: in a short name, they make a different word. */
+/** In a shorter name, two mistakes make a different word. */
 const minCharactersForTwo = 12
 
 /** Variables of other programs that resemble a setting. They are reported only if that setting is missing. */
 const ofOthers = new Set(["BASE_URI", "DATABASE_URI", "DATADIR", "LOGLEVEL", "MAIL_FROM", "REDIS_URI", "SMTP_URI"])
 
-/** True if the texts are equal or differ by one inserted, deleted, or replaced letter, or one swap of neighbors. */
 const differsByOne = (one: string, other: string): boolean => {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 1) return false
@@ -40,7 +39,6 @@ const resembles = (setting: string, name: string): boolean => {
   return wrong.length <= 2 && wrong.every((isClose) => isClose)
 }
 
-/** Finds likely misspellings of settings among the names of all environment variables, in any letter case. */
 export const misspellings = (variables: ReadonlyArray<string>): ReadonlyArray<Misspelling> => {
   const isSet = new Set(variables)
   const known = new Set(settings)

@@ -4,7 +4,6 @@ import { signUpModes } from "../domain/accounts/signUp.ts"
 import { paidPlans } from "../domain/credits/Plan.ts"
 import * as forms from "./forms.ts"
 
-/** `fallback` applies if the variable is not set. */
 export interface Setting<A, F = A> {
   readonly form: forms.Form<A>
   readonly fallback: F
@@ -27,14 +26,13 @@ const samplers = [
 
 const logLevels: ReadonlyArray<LogLevel.Severity> = ["Trace", "Debug", "Info", "Warn", "Error", "Fatal"]
 
-/** A level in any letter case. */
 const logLevel: forms.Form<LogLevel.Severity> = {
   decode: (text) => Option.fromUndefinedOr(logLevels.find((level) => level.toLowerCase() === text.toLowerCase())),
   takes: logLevels.join(", ").toLowerCase(),
   hides: "nothing"
 }
 
-/** The address may contain credentials, so it is as secret as the headers. */
+/** The URL may contain credentials, so it is as secret as the headers. */
 const collector = optional(
   forms.webAddress("the http(s) address of an OpenTelemetry collector, such as http://localhost:4318")
 )
@@ -52,10 +50,7 @@ const millis = (fallback: number) =>
 
 const count = (fallback: number) => setting(forms.whole(1, 1_000_000, "a whole number from 1 to 1000000"), fallback)
 
-/**
- * Every environment variable. The limits on time keep credits correct: a hold's lease must outlast the longest request
- * and the drain together.
- */
+/** The limits on time keep credits correct: a hold's lease must outlast the longest request and the drain together. */
 export const table = {
   host: setting(forms.hostName, "127.0.0.1"),
   port: setting(forms.whole(0, 65_535, `${port}, or 0 for a free one`), 3000),
@@ -193,7 +188,6 @@ type Table = typeof table
 
 export type Name = keyof Table
 
-/** Keyed by the variables' names in camel case. */
 export type Values = { readonly [N in Name]: Table[N] extends Setting<infer A, infer F> ? A | F : never }
 
 /** `databaseUrl` becomes `DATABASE_URL`. */

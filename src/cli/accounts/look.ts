@@ -147,12 +147,11 @@ export const usage = Command.make(
   })
 ).pipe(Command.withDescription("Count an account's searches and credits over time"))
 
-/** Streams the document of `GET /v1/account/export`. */
 export type ExportAccount = (
   account: Account
 ) => Effect.Effect<Stream.Stream<string>, never, BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>
 
-/** Ignores `--json`, because the document is JSON anyway. */
+/** Ignores `--json`: the document is always JSON. */
 export const exportWith = (document: ExportAccount) =>
   Command.make(
     "export",

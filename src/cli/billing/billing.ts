@@ -30,7 +30,7 @@ const reconcile = Command.make(
   Effect.fn(function* (input) {
     const reconciler = yield* Reconciler
     const account = Option.getOrUndefined(input.account)
-    // Each object has its own transaction, so a failure does not undo earlier ones.
+    // Each object is updated in its own transaction, so a failure does not undo earlier updates.
     yield* recordFirst({ command: "billing reconcile", subject: account })
     const drifts = yield* (account === undefined ? reconciler.sweep("changed") : reconciler.bringAccount(account)).pipe(
       Effect.catchTag("ProviderUnavailable", ({ reason }) =>

@@ -13,7 +13,6 @@ const Credits = Schema.Int.check(
   })
 )
 
-/** `account adjust` and `ledger adjust`: the same command with different names for the account flag. */
 export const adjust = (group: "account" | "ledger", account: "id" | "account") =>
   Command.make(
     "adjust",
@@ -32,7 +31,7 @@ export const adjust = (group: "account" | "ledger", account: "id" | "account") =
     Effect.fn(function* (input) {
       const ledger = yield* Ledger
       const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.accountId))
-      // Opens the current period first, because that is not possible inside the transaction.
+      // Opens the current period, which is not possible inside the transaction.
       yield* ledger.allowance(account)
       const adjustment = { ...input, by: yield* operator }
       const { credits, reason, to } = input

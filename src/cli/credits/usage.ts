@@ -21,7 +21,7 @@ const top = Command.make(
   Effect.fn(function* (input) {
     const to = Option.isSome(input.to) ? input.to.value : yield* Clock.currentTimeMillis
     const from = Option.getOrElse(input.from, () => to - dayMs)
-    // Checked here and not by `Command.validate`, because the current time is not known before the command runs.
+    // `Command.validate` cannot check this: the current time is known only while the command runs.
     if (from >= to) return yield* new CommandFailed({ message: "--from is in the future. Choose an earlier time." })
     const { by, limit } = input
     const found = yield* Effect.flatMap(OperatorLog, (log) => log.top({ by, from, to, limit }))

@@ -18,7 +18,6 @@ const addressOf = (text: string): Option.Option<URL> => {
   return Option.some(url)
 }
 
-/** Crawls of one site and target share a state file in the working directory. */
 const stateFileOf = (address: URL, target: string | undefined): string =>
   `.quarry-crawls/${address.host.replaceAll(/[^a-z0-9.-]/gi, "_")}${target === undefined ? "" : `-${target}`}.jsonl`
 
@@ -37,7 +36,7 @@ const report = Effect.fnUntraced(function* ({ failed, loaded, problems, removed,
   })
 })
 
-/** Only on a terminal. A log gets nothing, because the result has the numbers. */
+/** Draws only on a terminal. A log already gets the totals in the result. */
 const makeProgress = Effect.gen(function* () {
   const stdio = yield* Stdio.Stdio
   if (!(yield* stdio.stderrIsTerminal)) return () => Effect.void

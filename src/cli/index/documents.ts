@@ -19,7 +19,7 @@ import { crawl } from "./crawl.ts"
 import { withProgress } from "./loadProgress.ts"
 import { stats } from "./stats.ts"
 
-/** The most problems to list: a file in the wrong format has one on every line. */
+/** Maximum problems to list: a file in the wrong format has a problem on every line. */
 const maxProblems = { inJson: 100, onTerminal: 20 }
 
 interface Tally {
@@ -39,12 +39,10 @@ const addTo = (tally: Tally, document: Result.Result<unknown, DocumentProblem>):
 
 const nothing: Tally = { read: 0, failed: 0, problems: [] }
 
-/** For a load that removes nothing and therefore needs no check. */
 const unchecked = { failed: 0, comparison: { documents: 0, removed: 0 } }
 
 const count = (documents: number): string => `${documents} document${documents === 1 ? "" : "s"}`
 
-/** Valid documents. Invalid ones are only counted in the tally. */
 const wholeDocuments = (what: string, source: DocumentSource, tally: Ref.Ref<Tally>) =>
   source.documents.pipe(
     withProgress(what, source.share),
@@ -55,17 +53,15 @@ const wholeDocuments = (what: string, source: DocumentSource, tally: Ref.Ref<Tal
 interface LoadFlags {
   readonly target: Target | undefined
   readonly replace: false | Replacement
-  /** Allows removing more than `maxUnaskedShare` of the index. */
   readonly yes: boolean
 }
 
-/** Removing a larger share requires `--yes`, because a wrong folder or URL would empty the index. */
+/** Removing a larger share of the index requires `--yes`, because a wrong folder or URL would empty the index. */
 const maxUnaskedShare = 0.2
 
 const tooMany = ({ documents, removed }: Comparison): string =>
   `This would remove ${count(removed)} of the ${documents} in the index, more than ${maxUnaskedShare * 100} %.`
 
-/** Reads the source without writing, and counts what a load would remove. */
 const check = Effect.fnUntraced(function* (source: DocumentSource, { replace, target }: Omit<LoadFlags, "yes">) {
   const tally = yield* Ref.make(nothing)
   const documents = wholeDocuments("Checked", source, tally)
@@ -83,14 +79,14 @@ const check = Effect.fnUntraced(function* (source: DocumentSource, { replace, ta
   return { ...checked, comparison }
 })
 
-/** Counts what a load would do. Like a load, it removes nothing if the source has a broken document. */
+/** Counts what a load would do. A load removes nothing if the source has a broken document. */
 const checkFrom = Effect.fnUntraced(function* (source: DocumentSource, flags: LoadFlags) {
   const { comparison, ...checked } = yield* check(source, flags)
   const isKept = flags.replace !== false && checked.failed > 0
   return { ...checked, written: checked.read - checked.failed, removed: isKept ? 0 : comparison.removed, isKept }
 })
 
-/** Loads valid documents. Removes missing documents only if the whole source is valid. */
+/** Removes missing documents only if every document of the source is valid. */
 const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, { replace, target, yes }: LoadFlags) {
   const index = yield* DocumentIndex
   const { comparison, failed } = replace === false ? unchecked : yield* check(source, { replace, target })
@@ -111,7 +107,6 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, { replace,
   return { ...(yield* Ref.get(tally)), written, removed, isKept: replace !== false && !isWhole }
 })
 
-/** Loads valid documents into the index of a provider. Documents that its engine rejects count as broken. */
 const loadOutside = Effect.fnUntraced(function* (source: DocumentSource, provider: string, target: Target | undefined) {
   const indexes = yield* ExternalIndexes
   const tally = yield* Ref.make(nothing)
@@ -130,7 +125,6 @@ const loadOutside = Effect.fnUntraced(function* (source: DocumentSource, provide
 
 type LoadOutcome = Effect.Success<ReturnType<typeof loadFrom>>
 
-/** Prints what was (or would be) loaded, and fails if any document is broken. */
 const report = Effect.fnUntraced(function* (
   { failed, isKept, problems, removed, written }: LoadOutcome,
   { dryRun }: { readonly dryRun: boolean }
@@ -271,7 +265,6 @@ const clear = Command.make(
 interface Layers<E, R> {
   readonly reading: Layer.Layer<AppConfig | DocumentIndex, E, R>
   readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
-  /** Connects only when documents are written. */
   readonly external: Layer.Layer<ExternalIndexes, E, R>
   readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
 }

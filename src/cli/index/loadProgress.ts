@@ -1,6 +1,6 @@
 import { Clock, Effect, Ref, Stdio, Stream } from "effect"
 
-/** A terminal line is redrawn in place; a log gets a new line each time. */
+/** A terminal redraws one line; a log gets a new line each time. */
 const intervalMs = { terminal: 250, log: 30_000 }
 
 const count = (value: number): string => Math.round(value).toLocaleString("en")
@@ -10,10 +10,9 @@ const duration = (seconds: number): string => {
   return seconds < 5_400 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3_600).toFixed(1)} h`
 }
 
-/** A smaller share is not enough to estimate the remaining time. */
+/** Below this share, the estimate of the remaining time is too rough to show. */
 const minShare = 0.01
 
-/** "Loaded 12,500 documents, 4,800/s, 8 s left" */
 export const progressLine = (what: string, documents: number, elapsedMs: number, share: number): string => {
   const parts = [`${what} ${count(documents)} documents`]
   if (elapsedMs > 0) parts.push(`${count((documents * 1_000) / elapsedMs)}/s`)
@@ -21,7 +20,6 @@ export const progressLine = (what: string, documents: number, elapsedMs: number,
   return parts.join(", ")
 }
 
-/** Writes to stderr. */
 export const withProgress =
   (what: string, share: Effect.Effect<number>) =>
   <A, E, R>(documents: Stream.Stream<A, E, R>) =>

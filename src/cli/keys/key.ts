@@ -48,7 +48,6 @@ const printIssued = ({ key, secret }: IssuedKey) =>
 const text = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
-/** `none` removes a bound. */
 const boundsFlags = {
   expires: text("expires", "When the key expires: an ISO 8601 date or time, or none"),
   budget: text("budget", "Credits that the key may spend in each period, or none"),
@@ -64,7 +63,7 @@ type BoundsFlags = { readonly [K in "expires" | "budget" | "targets" | "networks
   readonly budgetPeriod: (typeof budgetPeriods)[number]
 }
 
-/** The flags as an API request body, so that commands accept exactly what the API accepts. */
+/** The flags as an API request body, so that commands and the API accept the same values. */
 const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlags) => {
   const field = (name: string, flag: Option.Option<string>, read: (text: string) => unknown) =>
     Option.isNone(flag) ? {} : { [name]: flag.value === "none" ? null : read(flag.value) }
@@ -125,7 +124,6 @@ const create = Command.make(
 const all = (description: string) =>
   Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
 
-/** Empty for a key without bounds. */
 const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
   [
     expiresAt === undefined ? [] : [`until ${time(expiresAt)}`],
@@ -153,7 +151,7 @@ const keyLines = (keys: ReadonlyArray<ApiKey>) =>
   ])
 
 const listOf = Effect.fnUntraced(function* (accountId: string) {
-  // Fails for a mistyped id, which would otherwise look like an account without keys.
+  // Fails for a mistyped ID, which would otherwise look like an account without keys.
   yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
   const keys = yield* Effect.flatMap(KeyStore, (store) => store.list(accountId))
   yield* print({ keys: keys.map(keyJson) }, keyLines(keys))

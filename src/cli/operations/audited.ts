@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import { Audit, type AuditRecord } from "../../services/operations/Audit.ts"
 import { operator } from "./operator.ts"
 
-/** Undefined arguments are left out of the audit log. */
 type Arguments = Readonly<Record<string, AuditRecord["arguments"][string] | undefined>>
 
 export interface Command extends Pick<AuditRecord, "command" | "subject"> {
@@ -19,7 +18,7 @@ const toRecord = (by: string, { arguments: all = {}, ...command }: Command): Aud
   arguments: withoutUndefined(all)
 })
 
-/** Makes a change and records the command in one transaction. See `Audit.recorded` for the restrictions. */
+/** Commits the change and its audit record in one transaction. `Audit.recorded` lists the restrictions. */
 export const audited = Effect.fnUntraced(function* <A, E, R>(
   change: Effect.Effect<A, E, R>,
   commandOf: (result: A) => Command
@@ -29,7 +28,7 @@ export const audited = Effect.fnUntraced(function* <A, E, R>(
   return yield* audit.recorded(change, (result) => toRecord(by, commandOf(result)))
 })
 
-/** Records a command before it runs, for commands that cannot run in one transaction. */
+/** For commands that cannot run in one transaction. */
 export const recordFirst = Effect.fnUntraced(function* (command: Command) {
   const by = yield* operator
   const audit = yield* Audit

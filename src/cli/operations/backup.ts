@@ -16,7 +16,6 @@ const sentence = ({ rows, tables, takenAt }: BackupReport): string =>
 const unwritable = (error: unknown) =>
   new CommandFailed({ message: `The backup could not be written and is incomplete: ${rootCauseMessage(error)}.` })
 
-/** Returns the report once the last byte is written. */
 const takeBy = Effect.fnUntraced(function* <A, E, R>(
   write: (bytes: ReturnType<Backups["Service"]["take"]>) => Effect.Effect<A, E, R>
 ) {
@@ -28,7 +27,7 @@ const takeBy = Effect.fnUntraced(function* <A, E, R>(
   return yield* new CommandFailed({ message: "The backup is incomplete: the reader of stdout closed it early." })
 })
 
-/** Writes to a temporary name first, so that an interrupted backup is never mistaken for a complete one. */
+/** Writes under a temporary name, so that an interrupted backup is never mistaken for a complete one. */
 const takeInto = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   if (yield* files.exists(file)) {
@@ -44,7 +43,6 @@ const takeInto = Effect.fnUntraced(function* (file: string) {
   yield* print({ file, ...toJson(report) }, [`Backup written to ${file}: ${sentence(report)}.`])
 })
 
-/** Writes the backup to stdout and the report to stderr. */
 const takeToStdout = Effect.gen(function* () {
   const stdio = yield* Stdio.Stdio
   if (yield* stdio.stdoutIsTerminal) {
@@ -52,7 +50,7 @@ const takeToStdout = Effect.gen(function* () {
       message: "A backup cannot be printed to a terminal. Name a file or redirect stdout."
     })
   }
-  // Prevents a failure from printing an object after the backup.
+  // Without this, a failure would print its JSON object after the backup.
   yield* notePrinted
   const report = yield* takeBy((bytes) => Stream.run(bytes, stdio.stdout({ endOnDone: false }))).pipe(
     Effect.catchTag("PlatformError", unwritable)

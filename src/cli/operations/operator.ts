@@ -7,7 +7,6 @@ const Name = Schema.String.check(
   Schema.isPattern(operatorNamePattern, { message: "must have 1 to 100 characters and no control characters" })
 )
 
-/** `--by`, on every command. */
 export const By = GlobalFlag.Setting("by")({
   flag: Flag.String("by").pipe(
     Flag.withDescription("Operator name for the audit log (default: QUARRY_OPERATOR, or the system user)"),
@@ -16,7 +15,6 @@ export const By = GlobalFlag.Setting("by")({
   )
 })
 
-/** The name of the system user, set by `src/cli.ts`. */
 export const SystemUser = Context.Reference("quarry/cli/SystemUser", { defaultValue: () => "unknown" })
 
 export const operator = Effect.gen(function* () {

@@ -20,7 +20,7 @@ const show = Command.make(
   {},
   Effect.fn(function* () {
     const { months, now, retentionMs } = yield* Effect.flatMap(LogRetention, ({ look }) => look)
-    // Months are created ahead of time; future months are empty.
+    // Months are created ahead of time, so the latest ones have not begun.
     const begun = months.filter(({ end }, index) => end <= now || (months[index - 1]?.end ?? 0) <= now)
     const dropped = (month: LogMonth) => (retentionMs === undefined ? null : time(droppedAt(month, retentionMs)))
     yield* print(
@@ -52,7 +52,6 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show how long searches are kept and when each month of the log is dropped"))
 
-/** Describes the months that a shorter retention drops. */
 const consequence = (months: ReadonlyArray<LogMonth>): string => {
   if (months.length === 0) return "This shortens the retention, but drops no month yet."
   const [first, last] = [months[0]?.name, months.at(-1)?.name]

@@ -2,7 +2,6 @@ import type { LoggedPage, LoggedRefusal } from "../../domain/search/LogEntry.ts"
 import type { StoredLogEntry } from "../../services/search/QueryLog.ts"
 import { table, time } from "../Output.ts"
 
-/** Queries are cut to this many characters in tables. */
 const maxShownText = 60
 
 export const entryJson = (entry: StoredLogEntry) => ({
@@ -35,7 +34,6 @@ export const entryJson = (entry: StoredLogEntry) => ({
 
 const refusalText = ({ ms, provider, reason }: LoggedRefusal): string => `${provider} ${reason} after ${ms} ms`
 
-/** `-` if no provider refused. */
 const refusalsText = (refusals: ReadonlyArray<LoggedRefusal>): string =>
   refusals.length === 0 ? "-" : refusals.map(refusalText).join(", ")
 

@@ -27,7 +27,7 @@ const show = Command.make(
     const accounts = distinct(entries.map(({ accountId }) => accountId))
     const keys = distinct(entries.map(({ keyId }) => keyId))
     const batches = distinct(entries.map(({ batchId }) => batchId))
-    // A client may reuse one id for any number of requests; the first entries show that.
+    // A client may reuse one ID for any number of requests, so the list can be cut.
     const isComplete = entries.length < maxEntries
     yield* print(
       {

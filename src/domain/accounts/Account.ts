@@ -1,30 +1,27 @@
 import type { Plan } from "../credits/Plan.ts"
 
-/** Limits that will apply to an account from `at` on. */
 export interface NextTerms {
-  readonly plan: Plan
-  /** Undefined: usage is counted but not limited. */
-  readonly quota: number | undefined
-  readonly concurrency: number
-  /** Unix milliseconds. */
-  readonly at: number
-}
-
-export interface Account {
-  /** Prefix `acc_` and 32 hex digits. */
-  readonly id: string
-  /** Trimmed and in lower case; empty for a marketplace subscriber. */
-  readonly email: string
   readonly plan: Plan
   /** Searches per period. Undefined: usage is counted but not limited (R23). */
   readonly quota: number | undefined
   readonly concurrency: number
-  /** Start of the subscription in Unix milliseconds. Undefined on the trial and for calendar months. */
+  /** Unix milliseconds, as all times here. */
+  readonly at: number
+}
+
+export interface Account {
+  readonly id: string
+  /** Trimmed and in lower case; empty for a marketplace subscriber. */
+  readonly email: string
+  readonly plan: Plan
+  readonly quota: number | undefined
+  readonly concurrency: number
+  /** Start of the subscription. Undefined on the trial and for plans that follow calendar months. */
   readonly cycleStart: number | undefined
   readonly createdAt: number
-  /** Unix milliseconds. From then on no credential of the account is accepted (R49). */
+  /** From then on, no credential of the account is accepted (R49). */
   readonly suspendedAt: number | undefined
-  /** The quota was agreed with the account, so it does not follow the plan (R75). */
+  /** Agreed with this account, so changes of the plan do not change it (R75). */
   readonly agreedQuota?: true
   readonly agreedConcurrency?: true
   /** The next change: the end of a grace period or subscription, a downgrade, or lower limits (R39, R41, R75). */
@@ -33,7 +30,6 @@ export interface Account {
   readonly packRate?: number | undefined
 }
 
-/** The account with the plan change that is due at `now`, to the second (R41). */
 export const accountAt = (account: Account, now: number): Account => {
   const { next, ...terms } = account
   if (next === undefined || next.at > now) return account
@@ -43,27 +39,23 @@ export const accountAt = (account: Account, now: number): Account => {
 
 export interface Allowance {
   readonly plan: Plan
-  /** Searches per period. Undefined: usage is counted but not limited. */
   readonly quota: number | undefined
-  /** Credits of the quota that were spent or are held for running searches. */
+  /** Credits of the quota that are spent or held for running searches. */
   readonly used: number
-  /** Pack credits, without those held for running searches. */
+  /** Pack credits, excluding those held for running searches. */
   readonly balance: number
-  /** Unix milliseconds; undefined on the trial. */
   readonly periodStart: number | undefined
-  /** Unix milliseconds; undefined on the trial. */
   readonly resetsAt: number | undefined
 }
 
-/** Never below 0, because `used` never exceeds the quota (I1). */
 export const remaining = (allowance: Allowance): number =>
   allowance.quota === undefined ? Number.MAX_SAFE_INTEGER : allowance.quota - allowance.used
 
-/** Without a quota, returns 2^53 - 1, the largest integer that every client reads exactly. */
+/** Without a quota, returns 2^53 - 1, the largest integer that every JSON client reads exactly. */
 export const creditsAvailable = (allowance: Allowance): number =>
   Math.min(remaining(allowance) + allowance.balance, Number.MAX_SAFE_INTEGER)
 
-/** Splits `credits` between quota and pack balance, quota first (R30). Undefined if they do not suffice. */
+/** Takes `credits` from the quota first, then from pack credits (R30). Undefined if there are not enough. */
 export const split = (
   allowance: Allowance,
   credits: number
@@ -73,7 +65,7 @@ export const split = (
   return fromBalance <= allowance.balance ? { fromQuota, fromBalance } : undefined
 }
 
-/** Splits credits that a hold returns between quota and pack balance, packs first (R30). */
+/** Returns a hold's unspent credits to pack credits first, then to the quota (R30). */
 export const giveBack = (
   hold: { readonly fromQuota: number; readonly fromBalance: number },
   charge: number

@@ -3,20 +3,18 @@ import { parseAddress } from "../net/address.ts"
 import { cutCodePoints } from "../text.ts"
 import { isAllowedRedirect } from "./OAuth.ts"
 
-/** As registered by the app, or from a document at the app's own address. */
+/** Registered by the app, or read from its own URL (draft-ietf-oauth-client-id-metadata-document, section 3). */
 export interface ClientMetadata {
-  /** Undefined if the app chose no readable name. */
   readonly name: string | undefined
   readonly redirectUris: ReadonlyArray<string>
 }
 
-/** The description is stored and shown to people. */
 export const clientLimits = { nameCharacters: 100, redirects: 10, redirectCharacters: 2_000 }
 
-/** The address is the app's ID in a database index. */
+/** The URL is the app's ID and a key of a database index. */
 const maxDocumentUrlCharacters = 500
 
-/** With an error code of RFC 7591 section 3.2.2. */
+/** The error codes are those of RFC 7591 section 3.2.2. */
 export interface MetadataIssue {
   readonly error: "invalid_client_metadata" | "invalid_redirect_uri"
   readonly message: string
@@ -36,7 +34,6 @@ const isRedirectList = (value: unknown): value is ReadonlyArray<string> =>
 
 const issue = (error: MetadataIssue["error"], message: string) => Result.fail({ error, message })
 
-/** Reads only the members that Quarry uses (RFC 7591 section 2). */
 export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata, MetadataIssue> => {
   if (!Predicate.isObject(body)) return issue("invalid_client_metadata", "the body must be a JSON object")
   const { client_name, redirect_uris } = body as { readonly client_name?: unknown; readonly redirect_uris?: unknown }
@@ -53,11 +50,7 @@ export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata,
   return Result.succeed({ name: name === "" ? undefined : name, redirectUris: redirect_uris })
 }
 
-/**
- * The URL of a client ID that names a metadata document (draft-ietf-oauth-client-id-metadata-document section 3):
- * https, with a path and without credentials, fragment or dot segments. Undefined for any other ID, and for a URL that
- * is not in normal form, because one document would then be several apps.
- */
+/** Undefined unless the URL is in normal form: with several spellings, one document could be several apps. */
 export const documentUrl = (clientId: string): URL | undefined => {
   if (
     clientId.length > maxDocumentUrlCharacters ||
@@ -69,13 +62,12 @@ export const documentUrl = (clientId: string): URL | undefined => {
   return url
 }
 
-/** Quarry has verified the host by fetching the document from it. */
 export const verifiedHostOf = (clientId: string): string | undefined => documentUrl(clientId)?.host
 
-/** Apps keep no secret: they authenticate with PKCE only. */
+/** Apps have no secret and authenticate with PKCE only. */
 const isPublicMethod = (method: unknown): boolean => method === undefined || method === "none"
 
-/** The document must name its own address, so that nobody can publish another app's document. */
+/** Requires the document to name its own URL, so that nobody can publish another app's document. */
 export const readClientDocument = (clientId: string, text: string): Result.Result<ClientMetadata, MetadataIssue> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "not JSON" })
   if (Result.isFailure(parsed) || !Predicate.isObject(parsed.success)) {

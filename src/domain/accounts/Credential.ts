@@ -6,15 +6,11 @@ export interface CredentialHeaders {
   readonly authorization: string | undefined
   readonly marketplaceSecret: string | undefined
   readonly marketplaceUser: string | undefined
-  /** All session cookies, because a request may contain several. */
   readonly sessionCookies: ReadonlyArray<string>
   readonly demoOrigin: string | undefined
 }
 
-/**
- * The credential that authenticates a request (R22): the first one present, even if it is invalid. Undefined without a
- * credential, or for combinations that are never accepted.
- */
+/** The first credential present, valid or not (R22). Undefined for none and for combinations that are rejected. */
 export const credentialKind = (headers: CredentialHeaders): CredentialKind | undefined => {
   const bearer = headers.authorization !== undefined
   const marketplace = headers.marketplaceSecret !== undefined || headers.marketplaceUser !== undefined
@@ -28,7 +24,7 @@ export const credentialKind = (headers: CredentialHeaders): CredentialKind | und
   return demo ? "demo" : undefined
 }
 
-/** Keys and access tokens differ in form, so that only one of them is looked up. */
+/** Keys and access tokens look different, so only one of them has to be looked up. */
 const bearerKind = (authorization: string): CredentialKind => {
   const token = bearerToken(authorization)
   return token === undefined || isKey(token) ? "key" : "oauth"
@@ -38,7 +34,6 @@ const bearer = /^Bearer +(\S+)$/i
 
 export const bearerToken = (authorization: string): string | undefined => bearer.exec(authorization)?.[1]
 
-/** Still quoted and percent-encoded. */
 export const cookieValues = (header: string | undefined, name: string): ReadonlyArray<string> =>
   header === undefined
     ? []
@@ -50,8 +45,5 @@ export const cookieValues = (header: string | undefined, name: string): Readonly
 /** Allows U+0080 to U+009F: Node decodes headers as Latin-1, so these are bytes of UTF-8 characters. */
 const marketplaceUser = /^[[^,\p{Cc}]\u0080-\u009f]{1,256}$/v
 
-/**
- * Checks a marketplace user ID: 1 to 256 characters without control characters or commas. A comma means that the header
- * was sent twice, by the caller and by the proxy.
- */
+/** Rejects commas: a comma means that both the caller and the marketplace's proxy sent the header. */
 export const isMarketplaceUser = (text: string): boolean => marketplaceUser.test(text)

@@ -2,24 +2,23 @@ import { parse } from "tldts"
 import { parseAddress } from "../net/address.ts"
 import { hostOf, isLoopbackHost } from "../net/Network.ts"
 
-/** OAuth 2.1 for apps. Every token is bound to the only protected resource, the MCP endpoint. */
+// OAuth 2.1 for apps. Every token is bound to one protected resource, the MCP endpoint (RFC 8707).
 
-/** Permissions of an app: to `search` the web and `read` pages. Either lets it see the account's plan and credits. */
 export const toolScopes = ["search", "read"] as const
 export type ToolScope = (typeof toolScopes)[number]
 
-/** `offline_access` is the standard scope for refresh tokens, which every app gets. */
+/** Every app gets a refresh token; `offline_access` is its standard scope. */
 export const appScopes = [...toolScopes, "offline_access"] as const
 
 export const isToolScope = (scope: string): scope is ToolScope => toolScopes.some((it) => it === scope)
 
-/** Returns the requested scopes that exist, or all scopes if none does. `requested` is separated by spaces. */
+/** Returns the requested scopes that exist, or all scopes if none exists. `requested` is separated by spaces. */
 export const grantableScopes = (requested: string): ReadonlyArray<string> => {
   const known = toolScopes.filter((scope) => requested.split(" ").includes(scope))
   return [...(known.length === 0 ? toolScopes : known), "offline_access"]
 }
 
-/** Lets secret scanners recognize tokens. */
+/** With these prefixes, secret scanners recognize leaked tokens. */
 export const accessTokenPrefix = "quarry_at_"
 export const refreshTokenPrefix = "quarry_rt_"
 
@@ -28,23 +27,22 @@ export const signUpPath = "/oauth/sign-up"
 export const forgotPasswordPath = "/oauth/forgot-password"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
-/** The page that emails link to: its reader sets a password, which confirms the address. */
+/** Linked in emails: setting a password on this page confirms the email address. */
 export const confirmPath = "/oauth/confirm"
 
 export const authPath = "/api/auth"
 
 export const resourcePath = "/mcp"
 
-/** The resource that tokens are bound to (RFC 8707). */
 export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
 
-/** Requires https or loopback, because plain http would expose tokens. */
+/** True for https and loopback. Plain http would expose tokens. */
 export const canAuthorizeApps = (baseUrl: string): boolean => {
   const url = new URL(baseUrl)
   return url.protocol === "https:" || isLoopbackHost(hostOf(url))
 }
 
-/** Schemes of MCP clients that do not use a reversed domain name as RFC 8252 requires. */
+/** Schemes of MCP clients that do not use a reversed domain name, which RFC 8252 requires. */
 const clientSchemes: ReadonlySet<string> = new Set(
   [
     "antigravity",
@@ -66,23 +64,18 @@ const clientSchemes: ReadonlySet<string> = new Set(
   ].map((name) => `${name}:`)
 )
 
-/** Checks for a reversed domain name as the scheme (RFC 8252, 7.1): `com.example.app`. */
 const isReversedDomain = (scheme: string): boolean => {
   if (!/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(scheme)) return false
   const { domain, isIcann } = parse(scheme.split(".").toReversed().join("."))
   return isIcann === true && domain !== null
 }
 
-/**
- * Accepts a redirect URI with an app's private-use scheme and a host: `cursor://anysphere.cursor-retrieval/callback`.
- * Other schemes could make the browser open any program.
- */
+/** True for `cursor://anysphere.cursor-retrieval/callback`. Other schemes could make the browser open any program. */
 export const isPrivateUseScheme = (address: string): boolean =>
   /^[a-z][a-z0-9.+-]*:\/\/[a-z0-9.-]+(?:[/?]|$)/i.test(address) &&
   isAllowedRedirect(address) &&
   !/^https?:/i.test(address)
 
-/** Accepts https, http on loopback, and private-use schemes of apps. */
 export const isAllowedRedirect = (address: string): boolean => {
   const url = parseAddress(address)
   if (url === null || /[#\s\p{C}]/u.test(address)) return false
@@ -95,10 +88,8 @@ export const isAllowedRedirect = (address: string): boolean => {
 
 const protectedResourcePath = "/.well-known/oauth-protected-resource"
 
-/** RFC 9728 appends the resource's path, but some clients leave it out. */
 export const protectedResourcePaths = [`${protectedResourcePath}${resourcePath}`, protectedResourcePath] as const
 
-/** The path of RFC 8414, and other paths that clients try. */
 export const authorizationServerPaths = [
   `/.well-known/oauth-authorization-server${authPath}`,
   "/.well-known/oauth-authorization-server",
@@ -113,7 +104,6 @@ export const protectedResource = (baseUrl: string) => ({
   resource_name: "Quarry"
 })
 
-/** The metadata of RFC 8414. It offers less than the sign-in library supports. */
 export const authorizationServer = (baseUrl: string) => {
   const issuer = `${baseUrl}${authPath}`
   return {
@@ -136,17 +126,17 @@ export const authorizationServer = (baseUrl: string) => {
 
 const metadataPart = (baseUrl: string): string => `resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
 
-/** The `WWW-Authenticate` header of a 401 from the MCP endpoint (RFC 9728, RFC 6750), with the scopes to request. */
+/** For a 401 from the MCP endpoint: the `WWW-Authenticate` header of RFC 9728 and RFC 6750. */
 export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
   canAuthorizeApps(baseUrl)
     ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}${metadataPart(baseUrl)}, scope="${toolScopes.join(" ")}"`
     : undefined
 
-/** The `WWW-Authenticate` header for a token without a scope: the app asks again, for these scopes. */
+/** The `WWW-Authenticate` header for a token that lacks a scope. The app then asks for all of `scopes`. */
 export const scopeChallenge = (baseUrl: string, scopes: ReadonlyArray<ToolScope>): string =>
   `Bearer error="insufficient_scope", scope="${scopes.join(" ")}", ${metadataPart(baseUrl)}, ` +
   'error_description="the person must allow this first"'
 
-/** `WWW-Authenticate` where keys are accepted. Without a token there is no error code (RFC 6750, 3.1). */
+/** Leaves out the error code if there was no token (RFC 6750, 3.1). */
 export const keyChallenge = (hasToken: boolean): string =>
   hasToken ? 'Bearer realm="quarry", error="invalid_token"' : 'Bearer realm="quarry"'

@@ -15,7 +15,6 @@ export type Principal =
 
 export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
 
-/** Live and test keys both spend the account's credits. */
 export interface KeyPrincipal {
   readonly _tag: "key"
   readonly account: Account
@@ -27,9 +26,8 @@ export interface KeyPrincipal {
   }
 }
 
-/** Applied per request (R50). Expiry is checked during authentication. */
+/** Checked for each request (R50). Authentication has already checked the expiry. */
 export interface PrincipalBounds {
-  /** The key's budget, which is charged in addition to the account. */
   readonly budgetId: string | undefined
   readonly targets: ReadonlyArray<AnyTarget> | undefined
   readonly networks: ReadonlyArray<IpNetwork.IpNetwork> | undefined
@@ -41,29 +39,25 @@ export interface SessionPrincipal {
   readonly sessionId: string
 }
 
-/** Authorized by a person to use the MCP endpoint. */
 export interface AppPrincipal {
   readonly _tag: "oauth"
   readonly account: Account
   readonly scopes: ReadonlyArray<ToolScope>
-  /** Set if the person limited the app's credits. */
   readonly bounds?: PrincipalBounds | undefined
 }
 
-/** A marketplace subscriber. The marketplace bills usage, so there is no quota (R23). */
 export interface MarketplacePrincipal {
   readonly _tag: "marketplace"
   readonly account: Account
   readonly user: string
 }
 
-/** A caller in the operator's network who sends no credential. One account pays (R43). */
+/** A caller in the operator's network without a credential. The operator's chosen account pays (R43). */
 export interface KeylessPrincipal {
   readonly _tag: "keyless"
   readonly account: Account
 }
 
-/** Identified by network (R24). */
 export interface DemoPrincipal {
   readonly _tag: "demo"
   readonly network: string
@@ -79,10 +73,10 @@ export interface RateLimit {
 
 const sessionFloorPerMinute = 120
 const marketplacePerMinute = 1_200
-/** Per address. A batch counts as one request. */
+/** Per client network. A batch counts as one request. */
 export const demoPerMinute = 5
 
-/** Each key has its own counter; live and test keys have the plan's limit (R26). */
+/** Live and test keys have a counter each, with the same limit (R26). */
 export const rateLimitOf = (principal: Principal): RateLimit => {
   switch (principal._tag) {
     case "key":
@@ -92,7 +86,7 @@ export const rateLimitOf = (principal: Principal): RateLimit => {
         credential: `session:${principal.sessionId}`,
         limit: Math.max(requestsPerMinute(principal.account.concurrency), sessionFloorPerMinute)
       }
-    // One counter for all apps of an account, because a person can authorize any number of them.
+    // All apps of an account share a counter, because a person can authorize any number of them.
     case "oauth":
       return {
         credential: `oauth:${principal.account.id}`,

@@ -1,18 +1,14 @@
-/** The limit of RFC 5321 (4.5.3.1.3): 256 octets including the angle brackets. */
+/** RFC 5321 (4.5.3.1.3) allows 256 octets including angle brackets. */
 export const maxEmailCharacters = 254
 
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase()
 
-/** Domains that share mailboxes with another domain. */
 const domainAliases: ReadonlyMap<string, string> = new Map([["googlemail.com", "gmail.com"]])
 
 /** Domains whose provider documents that it ignores dots. */
 const dotlessDomains: ReadonlySet<string> = new Set(["gmail.com"])
 
-/**
- * Returns the mailbox that a trial is granted to (R32): the address without its `+tag`, and without dots if the
- * provider ignores them. `trial_mailbox` computes the same in the database.
- */
+/** The mailbox that gets a trial (R32): no `+tag`, no ignored dots. SQL's `trial_mailbox` must compute the same. */
 export const mailboxOf = (address: string): string => {
   const at = address.lastIndexOf("@")
   if (at === -1) return address

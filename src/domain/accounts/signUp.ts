@@ -1,4 +1,4 @@
-/** Sign-up is open to (R65): anyone, people with an account created by the operator, or no one. */
+/** Sign-up is open to anyone, to people whose account an operator created, or to no one (R65). */
 export const signUpModes = ["open", "invite", "closed"] as const
 export type SignUpMode = (typeof signUpModes)[number]
 

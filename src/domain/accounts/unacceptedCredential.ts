@@ -2,7 +2,7 @@ import { Unauthorized } from "../errors.ts"
 import { isKey } from "../keys/ApiKey.ts"
 import { bearerToken, type CredentialHeaders, type CredentialKind } from "./Credential.ts"
 
-/** Headers that other services use for keys. Quarry's own routes read keys from `Authorization` only. */
+/** Headers in which other services expect keys. Quarry's own routes read keys from `Authorization` only. */
 export const strayKeyHeaders = ["x-api-key", "api-key", "apikey", "x-subscription-token", "x-auth-token"] as const
 
 export type StrayKeyHeader = (typeof strayKeyHeaders)[number]
@@ -24,10 +24,7 @@ const strayErrors = Object.fromEntries(
   strayKeyHeaders.map((name) => [name, because(`This route does not read keys from \`${name}\`. ${sendKey}`)])
 )
 
-/**
- * The error for a request without an accepted credential (R71). It depends only on the form of the request, so that it
- * never reveals if a key exists. `strayHeader` is a key header that this route does not read.
- */
+/** Depends only on the form of the request, so that it never reveals whether a key exists (R71). */
 export const unacceptedCredential = (
   { authorization, demoOrigin, marketplaceSecret, marketplaceUser, sessionCookies }: CredentialHeaders,
   accepted: ReadonlyArray<CredentialKind>,

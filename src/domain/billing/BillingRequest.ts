@@ -25,7 +25,7 @@ export const CheckoutRequest = Schema.Struct({ plan: SoldPlan.pipe(Schema.annota
 
 const moments = ["now", "period_end"] as const
 
-/** Without `when`, an upgrade takes effect now and a downgrade at the period's end (R39). */
+/** Without `when`, an upgrade takes effect immediately and a downgrade at the end of the period (R39). */
 export const PlanChange = Schema.Struct({
   plan: SoldPlan.pipe(Schema.annotateKey(required)),
   when: Schema.optionalKey(

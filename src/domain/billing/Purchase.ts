@@ -1,8 +1,7 @@
 import type { PaidPlan, Plan } from "../credits/Plan.ts"
 
-/** Money is in US cents; credits are integers. */
+// Money is in US cents; credits are integers.
 
-/** Sold by checkout. An operator sets custom plans. */
 export const soldPlans = ["starter", "growth", "business"] as const satisfies ReadonlyArray<PaidPlan>
 export type SoldPlan = (typeof soldPlans)[number]
 
@@ -11,28 +10,24 @@ export type PackSize = (typeof packSizes)[number]
 
 export const currency = "usd"
 
-/** `rate` is in cents per 1,000 credits. Every pack size is a multiple of 1,000. */
+/** `rate` is in cents per 1,000 credits. Pack sizes are multiples of 1,000, so the price is exact. */
 export const packPrice = (credits: PackSize, rate: number): number => (credits / 1_000) * rate
 
-/** Lowest plan first. A custom plan is quoted and counts as the highest. */
 const rank: { readonly [P in Plan]: number } = { trial: 0, starter: 1, growth: 2, business: 3, custom: 4 }
 export const isUpgrade = (from: Plan, to: Plan): boolean => rank[to] > rank[from]
 
-/** A plan change within a period. `at` is the provider's time in Unix milliseconds. */
+/** `at` is the payment provider's time in Unix milliseconds. */
 export interface PlanStep {
   readonly plan: SoldPlan
   readonly at: number
 }
 
-/**
- * The credits of a pack that a refund takes back (R40). Rounded up, so that a partial refund never leaves more than was
- * paid for.
- */
+/** The pack credits that a refund takes back, rounded up so that a buyer never keeps more than was paid for (R40). */
 export const creditsRefunded = (credits: number, netCents: number, refundedCents: number): number => {
   if (refundedCents <= 0) return 0
   return refundedCents >= netCents ? credits : Math.ceil((credits * refundedCents) / netCents)
 }
 
-/** The quoted credits if the quoted price was paid; otherwise as many as the amount buys at that rate. */
+/** The quoted credits if the quoted price was paid; otherwise the credits that the amount buys at the quoted rate. */
 export const creditsBought = (credits: number, quotedCents: number, netCents: number): number =>
   netCents === quotedCents || quotedCents <= 0 ? credits : Math.floor((credits * netCents) / quotedCents)

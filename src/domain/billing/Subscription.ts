@@ -3,7 +3,7 @@ import { billingCycle, type Period, type Plan, type TermsTable } from "../credit
 import { limitsOfPeriod, loweredAt, type PlanHistory, termsAt } from "../credits/PlanHistory.ts"
 import { isUpgrade, type PlanStep, type SoldPlan } from "./Purchase.ts"
 
-/** Times are Unix milliseconds (R31, R39, R41). */
+// Times are Unix milliseconds.
 
 export interface SoldSubscription {
   readonly id: string
@@ -17,7 +17,6 @@ export interface SoldSubscription {
   readonly modifiedAt: number
 }
 
-/** A payment for one period of a subscription, or for a change. */
 export interface PlanOrder {
   readonly plan: SoldPlan
   readonly reason: "create" | "cycle" | "update"
@@ -25,14 +24,13 @@ export interface PlanOrder {
   readonly createdAt: number
 }
 
-/** A period as first seen: its plan then, and changes that came without an order. */
+/** A period: its plan when first seen, and later changes that came without an order. */
 export interface PeriodSight {
   readonly periodStart: number
   readonly first: SoldPlan
   readonly steps: ReadonlyArray<PlanStep>
 }
 
-/** A scheduled change of an account's plan. */
 export interface PlanChange {
   readonly plan: SoldPlan | "trial"
   readonly at: number
@@ -45,11 +43,10 @@ export interface Entitlement {
   readonly next: PlanChange | undefined
 }
 
-/** End of the grace period after an unpaid renewal (R41). */
 export const graceEnd = ({ pastDueAt, period }: SoldSubscription, graceMs: number): number =>
   (pastDueAt ?? period.start) + graceMs
 
-/** Scheduled changes, earliest first. Without a plan, the subscription no longer grants anything. */
+/** Scheduled changes, earliest first. Without a plan, the subscription grants nothing from then on. */
 const changesOf = (subscription: SoldSubscription, graceMs: number) => {
   const { cancelAtPeriodEnd, pending, period, status } = subscription
   const changes: Array<{ readonly plan: SoldPlan | undefined; readonly at: number }> = []
@@ -67,20 +64,14 @@ const planAt = (subscription: SoldSubscription, graceMs: number, now: number) =>
   return { subscription, plan: due.at(-1)?.plan ?? subscription.plan, next: changes.find(({ at }) => at > now) }
 }
 
-/**
- * The subscription's start if R31 leads from it to the provider's current period; otherwise the start of that period.
- * The next period can then open before the provider reports it.
- */
+/** Prefers the subscription's start, so that the next period can open before the provider reports it (R31). */
 export const cycleStartOf = ({ period, startedAt }: SoldSubscription): number => {
   if (startedAt > period.start) return period.start
   const cycle = billingCycle(startedAt, period.start)
   return cycle.start === period.start && cycle.end === period.end ? startedAt : period.start
 }
 
-/**
- * The highest plan of all subscriptions (R41), or undefined if the trial's terms apply. A change that is due counts
- * even if the provider has not reported it.
- */
+/** The highest plan, or undefined for the trial. Due changes count even before the provider reports them (R41). */
 export const entitlementAt = (
   subscriptions: ReadonlyArray<SoldSubscription>,
   graceMs: number,
@@ -104,10 +95,7 @@ export const entitlementAt = (
   }
 }
 
-/**
- * The plan at the start of the current period, and the changes in it (R39), from paid orders. A change without an
- * order, which only the provider's portal makes, has the subscription's modification time when first seen.
- */
+/** From paid orders (R39). Changes in the provider's portal have no order, so they get the time of modification. */
 export const sightOf = (
   subscription: SoldSubscription,
   orders: ReadonlyArray<PlanOrder>,
@@ -139,18 +127,16 @@ export interface BookedSubscription {
   readonly sight: PeriodSight
 }
 
-/** The limits that an account's subscriptions give it in the current period. */
 export interface AccountTerms {
   readonly plan: Plan
   readonly quota: number
   readonly concurrency: number
   readonly cycleStart: number | undefined
   readonly next: NextTerms | undefined
-  /** Undefined on the trial. */
   readonly period:
     | (Period & {
         readonly quota: number
-        /** Undefined if R31 opened the period before the provider reported it. */
+        /** Undefined if the period opened by the calendar, before the provider reported it (R31). */
         readonly of: SoldSubscription | undefined
       })
     | undefined
@@ -181,7 +167,7 @@ const termsOf = (
   const isRunning = subscription.period.end > now
   const period = isRunning ? subscription.period : billingCycle(cycleStart, now)
   const inPeriod = isRunning ? paid : limitsOfPeriod(history, plan, [], period)
-  // A change that the provider makes late does not belong to its period.
+  // A change that the provider makes late does not belong to this period.
   const own = inPeriod.plan === plan ? { plan, ...inPeriod.limits } : ownTerms(plan, terms)
   return {
     ...own,
@@ -191,7 +177,6 @@ const termsOf = (
   }
 }
 
-/** Compares everything that the books record. The provider's modification time is not recorded. */
 export const isSameSubscription = (a: SoldSubscription, b: SoldSubscription): boolean =>
   a.plan === b.plan &&
   a.status === b.status &&
@@ -205,10 +190,7 @@ export const isSameSubscription = (a: SoldSubscription, b: SoldSubscription): bo
 
 const isOpen = ({ subscription }: BookedSubscription): boolean => subscription.status !== "ended"
 
-/**
- * The changes to book after reading an account's subscriptions. A subscription that the provider no longer has ended.
- * Without terms, the plan stays as it is: an operator set it, because no subscription was open.
- */
+/** A missing subscription has ended. `terms` is undefined if none was open: an operator set the plan, which stays. */
 export const readingOf = (
   before: ReadonlyArray<BookedSubscription>,
   reading: ReadonlyArray<SoldSubscription & { readonly orders: ReadonlyArray<PlanOrder> }>,

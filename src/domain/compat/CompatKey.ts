@@ -19,10 +19,7 @@ const basicKey = (authorization: string): string | undefined => {
   return isKey(user) ? user : password
 }
 
-/**
- * Returns the text that a request presents as its key: the first header present counts, valid or not (R43). An empty
- * string means a credential without a key.
- */
+/** The key in the first header present, valid or not (R43). Empty for a credential without a key. */
 export const presentedKey = ({ apiKey, authorization, subscriptionToken }: KeyHeaders): string | undefined =>
   authorization === undefined
     ? (apiKey ?? subscriptionToken)

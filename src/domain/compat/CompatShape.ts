@@ -1,4 +1,4 @@
-/** Services whose request and response formats Quarry supports under `/compat/<name>` (R43). */
+/** Services whose API Quarry serves under `/compat/<name>` (R43). */
 export const compatShapes = [
   "searxng",
   "tavily",

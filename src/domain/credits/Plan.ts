@@ -10,9 +10,7 @@ export type PaidPlan = Exclude<Plan, "trial">
 export const paidPlans = ["starter", "growth", "business", "custom"] as const satisfies ReadonlyArray<PaidPlan>
 
 export interface PlanTerms {
-  /** Searches per period. Undefined: agreed with each account. */
   readonly quota: number | undefined
-  /** Concurrent searches of one batch. The rate limit is 60 times this number per minute. */
   readonly concurrency: number
 }
 
@@ -22,13 +20,12 @@ export interface PlanOffer extends PlanTerms {
   readonly name: string
   /** Per month. Ignored for the trial and for custom plans. */
   readonly priceCents: number
-  /** 0 if the plan sells no packs. */
   readonly packCentsPer1000: number
 }
 
 export type PlanTable = { readonly [P in Plan]: PlanOffer }
 
-/** Applies unless the operator's file replaces it (R36, R75). */
+/** Applies unless the operator configures a plan file (R36, R75). */
 export const standardPlans: PlanTable = {
   trial: { name: "Trial", quota: 100, concurrency: 1, priceCents: 0, packCentsPer1000: 0 },
   starter: { name: "Starter", quota: 5_000, concurrency: 2, priceCents: 900, packCentsPer1000: 150 },
@@ -46,14 +43,10 @@ export interface Period {
   readonly end: number
 }
 
-/** Same day and time in UTC, clamped to the month's last day (R31). */
 const renewal = (cycleStart: DateTime.Utc, count: number): number =>
   DateTime.toEpochMillis(DateTime.add(cycleStart, { months: count }))
 
-/**
- * Counts renewals from the subscription's start (R31), so that a renewal on 28 February is followed by one on 31 March.
- * Counted from the previous renewal, it would be 28 March.
- */
+/** Counts renewals from the subscription's start, not from the last renewal: 31 March follows 28 February (R31). */
 export const billingCycle = (cycleStartMillis: number, nowMillis: number): Period => {
   const start = DateTime.makeUnsafe(cycleStartMillis)
   const from = DateTime.toPartsUtc(start)
@@ -63,14 +56,12 @@ export const billingCycle = (cycleStartMillis: number, nowMillis: number): Perio
   return { start: renewal(start, count), end: renewal(start, count + 1) }
 }
 
-/** For a paid plan without a subscription cycle. */
 export const calendarMonth = (nowMillis: number): Period => {
   const { month, year } = DateTime.toPartsUtc(DateTime.makeUnsafe(nowMillis))
   const start = DateTime.makeUnsafe({ year, month, day: 1 })
   return { start: DateTime.toEpochMillis(start), end: DateTime.toEpochMillis(DateTime.add(start, { months: 1 })) }
 }
 
-/** Undefined on the trial. */
 export const periodAt = (plan: Plan, cycleStartMillis: number | undefined, nowMillis: number): Period | undefined => {
   if (plan === "trial") return undefined
   return cycleStartMillis === undefined ? calendarMonth(nowMillis) : billingCycle(cycleStartMillis, nowMillis)

@@ -2,15 +2,14 @@ import type { NextTerms } from "../accounts/Account.ts"
 import { isUpgrade, type PlanStep, type SoldPlan } from "../billing/Purchase.ts"
 import { type Period, type Plan, type PlanTerms, plans, type TermsTable } from "./Plan.ts"
 
-/** Changes of the plans themselves: higher limits apply immediately, lower ones from an account's next period (R75). */
+// Higher limits of a plan apply immediately, lower limits from an account's next period (R75).
 
 export interface PlanVersion {
-  /** Unix milliseconds. */
   readonly since: number
   readonly terms: TermsTable
 }
 
-/** Oldest first. The first version also applies before its time. */
+/** Oldest first. The first version also applies to the time before it. */
 export type PlanHistory = readonly [PlanVersion, ...ReadonlyArray<PlanVersion>]
 
 export const constantHistory = (terms: TermsTable): PlanHistory => [{ since: 0, terms }]
@@ -18,7 +17,6 @@ export const constantHistory = (terms: TermsTable): PlanHistory => [{ since: 0, 
 export const termsAt = (history: PlanHistory, moment: number): TermsTable =>
   (history.findLast(({ since }) => since <= moment) ?? history[0]).terms
 
-/** True if these are the latest limits. */
 export const isInForce = (terms: TermsTable, history: PlanHistory): boolean => {
   const latest = history.at(-1)?.terms ?? history[0].terms
   return plans.every(
@@ -26,7 +24,6 @@ export const isInForce = (terms: TermsTable, history: PlanHistory): boolean => {
   )
 }
 
-/** An account's limits beside the plan's own. Without a quota, usage is counted but not limited. */
 interface Limits {
   readonly quota: number
   readonly concurrency: number
@@ -40,10 +37,9 @@ const highest = (a: Limits, b: Limits): Limits => ({
 })
 
 /**
- * The quota of a period that began with plan `first` (R39), and the limits of the plan that it ends with. Each upgrade
- * adds the difference of the quotas in proportion to the time left, rounded down. A downgrade within the period, which
- * only the provider's portal can make, leaves the lower plan's quota. If the plan itself changes, a higher limit adds
- * its difference in full and a lower one changes nothing in the period. The caller keeps the quota at or above what was
+ * An upgrade adds the difference of the quotas in proportion to the time left, rounded down (R39). A downgrade,
+ * possible only in the provider's portal, leaves the lower quota. If the plan's own limits change, higher limits add
+ * their difference in full and lower limits wait for the next period. The caller keeps the quota at or above what was
  * used (I1).
  */
 export const limitsOfPeriod = (
@@ -82,16 +78,13 @@ export const limitsOfPeriod = (
   return { plan, limits, quota }
 }
 
-/** The lower limits that a plan will get; undefined if it has none. */
 export const loweredAt = (plan: Plan, limits: Limits, terms: TermsTable, at: number): NextTerms | undefined => {
   const { concurrency, quota = limits.quota } = terms[plan]
   return quota < limits.quota || concurrency < limits.concurrency ? { plan, quota, concurrency, at } : undefined
 }
 
-/** An account's limits, and which of them were agreed with it and therefore do not follow its plan. */
 export interface HeldLimits {
   readonly plan: Plan
-  /** Undefined: usage is counted but not limited. */
   readonly quota: number | undefined
   readonly concurrency: number
   readonly agreedQuota: boolean
@@ -99,10 +92,7 @@ export interface HeldLimits {
   readonly next: NextTerms | undefined
 }
 
-/**
- * The limits of an account after the plans changed. `periodEnd` is undefined on the trial, which keeps its limits
- * because it has no next period. A scheduled plan change gets the new limits of its plan.
- */
+/** An account's limits after a change of the plans. `periodEnd` is undefined on the trial, which keeps its limits. */
 export const limitsAfter = (
   held: HeldLimits,
   terms: TermsTable,

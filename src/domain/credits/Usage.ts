@@ -17,10 +17,9 @@ export const Grouping = Schema.Literals(groupings).annotate({
 })
 export type Grouping = typeof Grouping.Type
 
-/** A time range of an account's log, counted per hour, day or month in UTC. */
+/** Unix milliseconds; `to` is exclusive. Hours, days and months are in UTC. */
 export interface UsageQuery {
   readonly from: number
-  /** Unix milliseconds, exclusive. */
   readonly to: number
   readonly granularity: Granularity
   readonly groupBy: Grouping | undefined
@@ -34,7 +33,6 @@ export interface Counts {
 
 export interface UsageBucket extends Counts {
   readonly start: number
-  /** The target or key ID; undefined without grouping, or if no key was used. */
   readonly group: string | undefined
 }
 
@@ -98,10 +96,7 @@ const nextStart = (start: number, granularity: Granularity): number =>
 
 const emptyBucket = (start: number): UsageBucket => ({ start, group: undefined, ...total([]) })
 
-/**
- * Adds a bucket with zero counts for each hour, day or month of the range that has none. Without them, a chart would draw
- * a line across idle days.
- */
+/** Adds empty buckets, without which a chart would draw a line across idle days. */
 export const fillBuckets = (
   { from, granularity, to }: Pick<UsageQuery, "from" | "to" | "granularity">,
   buckets: ReadonlyArray<UsageBucket>
@@ -117,10 +112,7 @@ export const fillBuckets = (
 /** The trial has no period, so its last 30 days are counted. */
 const trialWindowMs = 30 * 24 * hourMs
 
-/**
- * The default range: the current period up to the end of the current hour. The end is in the future because entries
- * have the database's time, which may be slightly ahead of this process.
- */
+/** Ends after the current hour: entries have the database's time, which may be slightly ahead of this process. */
 export const defaultStretch = (
   periodStart: number | undefined,
   now: number

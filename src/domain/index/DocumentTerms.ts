@@ -10,7 +10,6 @@ export interface DocumentTexts {
   readonly description: string
   readonly content: string
   readonly language: string | null
-  /** A date or a date-time in UTC. */
   readonly published?: string | null
 }
 
@@ -19,15 +18,12 @@ export interface DocumentTerms {
   readonly length: number
 }
 
-/** Weights of the fields, also for engines outside. */
 export const fieldWeights = { title: 4, headings: 2, url: 1, description: 1, content: 1 }
 
 const maxWords = { title: 60, headings: 200, url: 30, description: 400, content: 8_000 }
 
-/** Maximum number of words read to guess an undeclared language. */
 const maxGuessed = 200
 
-/** The words of a URL without scheme, `www`, top-level domain, query and fragment. */
 export const addressText = (url: string): string => {
   const [host = "", ...path] = url
     .replace(/^https?:\/\//i, "")
@@ -42,7 +38,7 @@ export const addressText = (url: string): string => {
 
 const maxHostUnits = 253
 
-/** Terms for `site:` queries: the host and its parent domains, such as `@docs.example.org` and `@example.org`. */
+/** `@docs.example.org` and each parent domain, such as `@example.org`, for `site:` queries. */
 const siteTerms = (url: string): ReadonlyArray<string> => {
   const hostname = URL.parse(url)?.hostname ?? ""
   if (hostname.length > maxHostUnits) return []
@@ -50,13 +46,12 @@ const siteTerms = (url: string): ReadonlyArray<string> => {
   return labels.map((_, index) => `@${labels.slice(index).join(".")}`)
 }
 
-/** The term that documents of a site have in common. The site is in the form that `parseSite` returns. */
 export const siteTerm = (site: string): string => `@${siteParts(site).host}`
 
 export const partsAndCompounds = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
   words.flatMap(({ compounds, parts }) => (compounds.length === 0 ? parts : [...parts, ...compounds]))
 
-/** A description that repeats the start of the content adds nothing. */
+/** A description that repeats the start of the content adds nothing to the index. */
 const isBeginning = (description: string, content: string): boolean =>
   description !== "" && content.startsWith(description.replace(/(?:\.\.\.|…)$/, "").trimEnd())
 

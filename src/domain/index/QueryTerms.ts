@@ -5,19 +5,18 @@ import { fold, isUnspaced, phraseText, type Word, wordsOf } from "./words.ts"
 
 export interface QuerySlot {
   readonly terms: ReadonlyArray<string>
-  /** The word for spelling correction; undefined if it is not corrected. */
+  /** The word that spelling correction may change, if any. */
   readonly word: string | undefined
-  /** Occurrences in the query; less than 1 for a name joined from several words. */
+  /** Occurrences in the query; below 1 for a name joined from several words. */
   readonly times: number
   readonly role: "wanted" | "required" | "excluded"
 }
 
 export interface QueryTerms {
   readonly slots: ReadonlyArray<QuerySlot>
-  /** Phrases that documents must contain (or, excluded, must not), as written by `phraseText`. */
   readonly phrases: ReadonlyArray<string>
   readonly excludedPhrases: ReadonlyArray<string>
-  /** Sites that documents must belong to, or must not, in the form that `parseSite` returns. */
+  /** As `parseSite` returns them. */
   readonly sites: ReadonlyArray<string>
   readonly excludedSites: ReadonlyArray<string>
 }
@@ -25,10 +24,10 @@ export interface QueryTerms {
 const maxWords = 200
 const maxOperators = 8
 
-/** A longer query is a passage of text, in which these characters are not operators. */
+/** A longer query is a passage of text, in which `-`, quotes and `site:` are not operators. */
 const maxWordsOfOperators = 8
 
-/** Weights of a joined name relative to its parts: written joined (`flatMap`), or made of two words. */
+/** Weights relative to the parts: for a name written joined (`flatMap`), and for two neighboring words. */
 const compoundTimes = 0.5
 const joinedTimes = 0.15
 
@@ -53,7 +52,6 @@ const piecesOf = (query: string): ReadonlyArray<Piece> => {
   return Array.from(query.matchAll(piecePattern), pieceOf)
 }
 
-/** Abbreviations and their long forms. A search for one finds the other. */
 const synonyms = new Map(
   [
     ["postgres", "postgresql"],
@@ -79,7 +77,7 @@ const synonyms = new Map(
   )
 )
 
-/** Slots by their first term, so that a repeated word is one slot with a higher count. */
+/** Keyed by the first term, so that a repeated word is one slot with a higher count. */
 class Slots {
   readonly #slots = new Map<string, QuerySlot>()
   readonly #language: string
@@ -91,7 +89,7 @@ class Slots {
   forms(part: string): ReadonlyArray<string> {
     if (isUnspaced(part)) return [part]
     const forms = formsOf(part, this.#language)
-    // Documents in other languages have a different stem, so the exact form is added.
+    // Adds the exact form, because documents in other languages have other stems.
     return forms.length > 1 ? forms : [...forms, `=${fold(part)}`]
   }
 
@@ -104,7 +102,6 @@ class Slots {
     else this.#slots.set(key, { terms, word: mayBeMisspelt ? part : undefined, times, role })
   }
 
-  /** Matches any of the sites. Paths are compared later, with the documents found. */
   addSites(sites: ReadonlyArray<string>, role: QuerySlot["role"]): void {
     const terms = sites.map(siteTerm)
     if (terms.length > 0) this.#slots.set(`${role} site`, { terms, word: undefined, times: 0, role })
@@ -148,11 +145,11 @@ export const readQuery = (query: string, language: string): QueryTerms => {
   const excluded = texts("excluded").slice(0, maxOperators)
   for (const text of excluded) {
     const [word, ...others] = wordsOf(text, maxWords)
-    // Only the joined name is excluded: its parts occur in many unrelated documents.
+    // Excludes only the joined name, because its parts occur in many unrelated documents.
     const name = word?.compounds.at(-1) ?? word?.parts.at(-1)
     if (name !== undefined && others.length === 0) slots.add(name, 0, "excluded", false)
   }
-  // An invalid site matches nothing, as the empty text does.
+  // An invalid site becomes an empty text, which matches nothing.
   const sitesOf = (kind: Piece["kind"]) =>
     texts(kind)
       .slice(0, maxOperators)
@@ -173,7 +170,6 @@ export const readQuery = (query: string, language: string): QueryTerms => {
   }
 }
 
-/** The parts of a query as they were written, for engines that analyze words themselves. */
 export interface QueryParts {
   readonly words: string
   readonly phrases: ReadonlyArray<string>

@@ -1,11 +1,10 @@
 import { dayAfter, dayOf } from "../options/published.ts"
 import type { Span } from "../options/SearchOptions.ts"
 
-/** Year, month and day as terms, such as `#2026-01`. */
 export const dateTerms = (published: string): ReadonlyArray<string> =>
   published === "" ? [] : [4, 7, 10].map((length) => `#${published.slice(0, length)}`)
 
-/** Later dates are mistakes. Without this limit, a search without a last date would have 8,000 terms. */
+/** Without this limit, a search without a last date would have 8,000 terms. */
 const lastDay = "2199-12-31"
 
 const lastMs = 7_258_118_400_000
@@ -23,7 +22,7 @@ const lastOfMonth = (month: string): string => {
   return `${year}-${number}-${days}`
 }
 
-/** Every document of the span has one of these terms. Whole years and months are one term each. */
+/** Each document of the span has one of these terms. A whole year or month is a single term. */
 export const spanTerms = ({ fromMs, toMs }: Span): ReadonlyArray<string> => {
   const terms: Array<string> = []
   const last = toMs >= lastMs ? lastDay : dayOf(toMs)

@@ -41,7 +41,7 @@ const makeForms = (word: string, stemOf: (word: string) => string): Forms => {
   return exact === stem ? [stem] : [stem, `=${exact}`]
 }
 
-/** Limits the cache of a language to two generations. Stemming is expensive, and texts repeat their words. */
+/** Limits each of the cache's two generations. Stemming is expensive, and texts repeat their words. */
 const maxKnownWords = 20_000
 const maxKnownUnits = 16
 
@@ -70,7 +70,7 @@ const language = (stemOf: (word: string) => string, stopWords: ReadonlyArray<str
 const norwegianLanguage = language(norwegian, norwegianStops)
 
 const languages: ReadonlyMap<string, Language> = new Map([
-  // The list lacks only this short word.
+  // The package's list lacks only this word.
   ["en", language(english, [...englishStops, "a"])],
   ["de", language(german, germanStops)],
   ["fr", language(french, frenchStops)],
@@ -89,19 +89,16 @@ const languages: ReadonlyMap<string, Language> = new Map([
 
 const otherLanguage = language((word) => word, [])
 
-/** The index terms of a lower-case word: its folded stem, and the exact word after `=` if it differs. */
+/** The folded stem, and the exact word after `=` if it differs. `word` must be in lower case. */
 export const formsOf = (word: string, code: string): Forms => (languages.get(code) ?? otherLanguage).forms(word)
 
-/** Returns the folded stem of a lower-case word, or the folded word if the language has no stemmer. */
 export const stemOf = (word: string, code: string): string => formsOf(word, code)[0] ?? word
 
-/** True for folded function words such as "how" and "the". */
 export const isStopWord = (word: string, code: string): boolean => languages.get(code)?.stopWords.has(word) ?? false
 
-/** Stop words that a text must contain to be recognized as a language. */
 const minStopWords = 2
 
-/** Guesses the language with the most stop words among a text's first, folded words. English if unclear. */
+/** English if unclear. `words` must be folded. */
 export const guessLanguage = (words: ReadonlyArray<string>): string => {
   let best = "en"
   let most = minStopWords - 1

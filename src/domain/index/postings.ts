@@ -1,11 +1,10 @@
 /**
- * Binary lists of the documents that contain a term. A list is a sequence of blocks in document order, so that later
- * documents can be appended. A block is its size in bytes, then for each document the difference to the previous
- * document number (the first is absolute), the term frequency and the document length. Sizes and numbers are varints;
- * frequency and length are one byte each.
+ * A posting list is a sequence of blocks in document order, so that later documents can be appended. A block has its
+ * size in bytes, then for each document: the difference to the previous document number (absolute for the first), the
+ * term frequency (1 byte) and the document length (1 byte). Sizes and numbers are varints.
  */
 
-/** A logarithmic scale, on which one step is a difference of 7 %. */
+/** Lengths are stored on a logarithmic scale in steps of 7 %. */
 const stepsPerDoubling = 10
 const lengthCode = (length: number): number => Math.min(255, Math.round(stepsPerDoubling * Math.log2(1 + length)))
 export const lengthOf = (code: number): number => 2 ** (code / stepsPerDoubling) - 1
@@ -33,20 +32,16 @@ export interface TermPostings {
   readonly postings: Uint8Array
 }
 
-/** The list of one term: `latest` is the last document number, `size` is in bytes. */
+/** `latest` is the last document number. `size` is in bytes. */
 interface List {
   readonly term: string
   documents: number
   latest: number
   size: number
-  /** Position of the next entry. */
   at: number
 }
 
-/**
- * Collects the terms of documents, then writes all lists into one block of memory, whose size is known by then.
- * Document numbers must increase.
- */
+/** Collects terms, then writes all lists into one buffer, whose size is then known. Document numbers must increase. */
 export class PostingsWriter {
   readonly #lists = new Map<string, List>()
   readonly #documents: Array<{ readonly document: number; readonly code: number; readonly entries: number }> = []
@@ -106,9 +101,7 @@ export class PostingsWriter {
   }
 }
 
-/** Decoded entries. Arrays, because a search reads up to a million. */
 export interface Entries {
-  /** Relative to the start of the window. */
   readonly documents: Int32Array
   readonly frequencies: Uint8Array
   readonly lengths: Uint8Array
@@ -120,12 +113,11 @@ export const makeEntries = (size: number): Entries => ({
   lengths: new Uint8Array(size)
 })
 
-/** A truncated list is read up to its last complete entry. */
+/** Reads a truncated list up to its last complete entry. `document` is infinite at the end of the list. */
 export class PostingsReader {
   readonly #bytes: Uint8Array
   #at = 0
   #blockEnd = 0
-  /** The next document, or infinity at the end of the list. */
   document = 0
 
   constructor(bytes: Uint8Array) {
@@ -156,7 +148,7 @@ export class PostingsReader {
     if (this.#at + 2 > this.#bytes.length) this.document = Number.POSITIVE_INFINITY
   }
 
-  /** Decodes the entries of a window, which starts at the document `start` and has the size of `entries`. Returns their count. */
+  /** Decodes a window that starts at document `start` and is as long as the arrays. Returns the number of entries. */
   read(start: number, { documents, frequencies, lengths }: Entries): number {
     const bytes = this.#bytes
     const last = bytes.length - 3

@@ -1,9 +1,6 @@
 import { lengthOf, makeEntries, PostingsReader } from "./postings.ts"
 
-/**
- * BM25F as in Robertson, Zaragoza and Taylor (2004): field frequencies are weighted and added before they saturate,
- * which happens during indexing. The constants are the usual ones.
- */
+/** BM25F (Robertson, Zaragoza and Taylor 2004), with the usual constants. Indexing has added up the weighted fields. */
 const saturation = 1.2
 const lengthMatters = 0.75
 
@@ -14,15 +11,14 @@ export interface Collection {
 
 export interface ScoredTerm {
   readonly weight: number
-  /** Lists in ascending document order, which do not overlap. */
+  /** In ascending document order, without overlap. */
   readonly lists: ReadonlyArray<Uint8Array>
 }
 
 export interface ScoredSlot {
   readonly terms: ReadonlyArray<ScoredTerm>
-  /** The weight of the slot; a document gains at most 2.2 times this. 0 for slots that only filter. */
+  /** A document gains at most 2.2 times this. 0 for slots that only filter. */
   readonly worth: number
-  /** Documents must match all required slots and no excluded slot. */
   readonly role: "wanted" | "required" | "excluded"
 }
 
@@ -31,7 +27,6 @@ export interface Scored {
   readonly score: number
 }
 
-/** Inverse document frequency: the rarer a word, the higher its weight. */
 export const rarity = ({ documents }: Collection, count: number): number =>
   Math.log(1 + (Math.max(documents, count) - count + 0.5) / (count + 0.5))
 
@@ -44,7 +39,6 @@ interface Cursor {
   readonly weight: number
 }
 
-/** Holds up to twice the limit before it drops the rest. */
 class Best {
   #all: Array<Scored> = []
   readonly #limit: number
@@ -95,7 +89,7 @@ class Window {
   }
 }
 
-/** Shared by all searches, because it is too large to allocate for each. A search leaves it cleared. */
+/** Too large to allocate for each search, so all searches share it. Each search clears it. */
 const window = new Window()
 
 const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArray<Cursor>> =>
@@ -103,7 +97,6 @@ const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArra
     terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), weight })))
   )
 
-/** Collects the best score of each document over the terms of a slot. Returns the number of documents in `seen`. */
 const readSlot = (cursors: ReadonlyArray<Cursor>, start: number, norms: Float64Array): number => {
   const { entries, ofSlot, seen } = window
   const { documents, frequencies, lengths } = entries
@@ -122,7 +115,6 @@ const readSlot = (cursors: ReadonlyArray<Cursor>, start: number, norms: Float64A
   return seenCount
 }
 
-/** Adds a slot's scores to the window. Returns the cursors that have more documents. */
 const addSlot = (
   { role, worth }: ScoredSlot,
   cursors: ReadonlyArray<Cursor>,
@@ -148,10 +140,7 @@ const addSlot = (
 
 const slotLimit = 10_000
 
-/**
- * Returns the documents with the highest scores, best first. The sum over slots is multiplied by the matched share of
- * the query, raised to a power that decreases with the length of the query.
- */
+/** Best first. The smaller the matched share of the query, the lower the score; less so for long queries. */
 export const bestDocuments = (
   slots: ReadonlyArray<ScoredSlot>,
   { documents, length }: Collection,

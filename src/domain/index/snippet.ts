@@ -16,10 +16,9 @@ interface Token {
   readonly worth: number
 }
 
-/** Returns the weight of a token such as `Promise.any()`: that of its heaviest term. */
 export type WorthOfToken = (token: string) => number
 
-/** Caches weights for one page of results, because texts repeat their words and splitting them is expensive. */
+/** Caches weights for one page of results: texts repeat their words, and splitting them is expensive. */
 export const tokenWorth = (worthOf: (term: string) => number, language: string): WorthOfToken => {
   const known = new Map<string, number>()
   const read = (token: string) =>
@@ -35,7 +34,6 @@ export const tokenWorth = (worthOf: (term: string) => number, language: string):
   }
 }
 
-/** Returns the part of a text with the highest weight, cut between words. Short texts are returned unchanged. */
 export const snippetOf = (text: string, worthOf: WorthOfToken): string => {
   if (text.length <= snippetUnits) return text
   const tokens = Array.from(text.matchAll(tokenPattern), (match): Token => {

@@ -10,7 +10,7 @@ export const mistakesAllowed = (word: string): number => {
   return word.length < 7 ? 1 : 2
 }
 
-/** Swaps of neighbors count as one edit. Returns `limit + 1` if the distance exceeds the limit. */
+/** Swapped neighbors count as one edit. Returns `limit + 1` if the distance exceeds the limit. */
 export const mistakesBetween = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let older: Array<number> = []
@@ -38,7 +38,6 @@ export interface KnownTerm {
   readonly documents: number
 }
 
-/** Returns the known terms that a misspelled term may mean, most likely first. */
 export const meantBy = (
   term: string,
   known: ReadonlyArray<KnownTerm>

@@ -8,15 +8,14 @@ export interface TitleQuery {
   readonly language: string
 }
 
-/** Share of the query's weight added for a title that equals the query. */
 const titleShare = 0.5
 
 const maxTitleWords = 60
 
-/** The maximum length of a site name after a dash. Longer text belongs to the title: "git-add - Add file contents". */
+/** A longer text after a dash belongs to the title: "git-add - Add file contents". */
 const maxSiteWords = 3
 
-/** Removes names of site and section: "CSS grid layout - CSS | MDN" becomes "CSS grid layout". */
+/** Removes site and section: "CSS grid layout - CSS | MDN" becomes "CSS grid layout". */
 const headOf = (title: string): string => {
   const [, beforeBar = title] = /^(.*\S)\s+\|\s+.*$/s.exec(title) ?? []
   const [, beforeDash = beforeBar, behindDash = ""] = /^(.*\S)\s+[·•–—-]\s+(.*)$/s.exec(beforeBar) ?? []
@@ -26,10 +25,7 @@ const headOf = (title: string): string => {
 const termsOfTitle = (title: string, language: string): ReadonlyArray<string> =>
   partsAndCompounds(wordsOf(headOf(title), maxTitleWords)).map((part) => stemOf(part, language))
 
-/**
- * The score that a title adds to its document. It grows with the share of the query in the title and shrinks with other
- * words. Long queries gain little, because no title contains much of them.
- */
+/** Grows with the share of the query in the title, and shrinks with other words. Long queries gain little. */
 export const titleScore = ({ language, total, worths }: TitleQuery, title: string): number => {
   const terms = termsOfTitle(title, language)
   if (terms.length === 0) return 0
@@ -38,7 +34,6 @@ export const titleScore = ({ language, total, worths }: TitleQuery, title: strin
   return titleShare * Math.min(total, covered) * (matched / terms.length)
 }
 
-/** Ranks documents in the requested language before equally good ones in other languages. */
 export const languageFactor = (language: string | null, wanted: string): number => {
   if (language === null) return 0.95
   return language === wanted ? 1 : 0.9

@@ -1,7 +1,4 @@
-/**
- * Splits text into words. Documents and queries are split alike, so that they match regardless of case, accents,
- * hyphens, camelCase and dots: `Promise.any` has the parts "promise" and "any", and is found as `promiseany` too.
- */
+// Splits documents and queries alike: `Promise.any` has the parts "promise" and "any" and the compound "promiseany".
 
 export interface Word {
   readonly parts: ReadonlyArray<string>
@@ -11,10 +8,10 @@ export interface Word {
 
 const maxPartUnits = 40
 
-/** Names with more parts are paths or addresses, for which nobody searches in joined form. */
+/** Longer names are paths or URLs, which nobody searches in joined form. */
 const maxCompoundParts = 5
 
-/** Names in camelCase that readers see as one word. Without this list, "java" would find pages about JavaScript. */
+/** Without this list, "java" would find pages about JavaScript. */
 const indivisible = new Set(
   (
     "javascript typescript coffeescript github gitlab youtube linkedin postgresql mysql sqlite mongodb graphql " +
@@ -22,16 +19,14 @@ const indivisible = new Set(
   ).split(" ")
 )
 
-/** Letters and digits, with characters that join names and the suffixes of C++ and C#. */
 const wordPattern = /[\p{L}\p{N}\p{M}]+(?:(?:[.:_/-]|::|['’])[\p{L}\p{N}\p{M}]+)*(?:\+\+|#(?![\p{L}\p{N}]))?/gu
 
 const possessive = /['’]s$/i
 const apostrophe = /['’]/g
 
-/** Characters that separate the parts of a name. A dot between digits belongs to the number: `GPL-3.0`. */
+/** A dot between digits belongs to the number: `GPL-3.0`. */
 const joints = /::|[:_/-]|\.(?!\d)|(?<!\d)\./
 
-/** Boundaries in camelCase names: `useChat`, `XMLHttpRequest`. */
 const humps = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 
 /** Plural acronyms such as "APIs" are not camelCase. */
@@ -45,7 +40,6 @@ const runs =
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range covers all of ASCII.
 const ascii = /^[\x00-\x7f]*$/
 
-/** Letters that Unicode does not decompose. */
 const letters: Readonly<Record<string, string>> = {
   ß: "ss",
   ø: "o",
@@ -58,7 +52,7 @@ const letters: Readonly<Record<string, string>> = {
   ı: "i"
 }
 
-/** Lower-cases text and removes accents: `Crème` becomes `creme`, `Straße` becomes `strasse`. */
+/** Lower-cases text and removes accents: `Straße` becomes `strasse`. */
 export const fold = (text: string): string =>
   ascii.test(text)
     ? text.toLowerCase()
@@ -105,7 +99,6 @@ const unspacedWords = (run: string): ReadonlyArray<string> => {
   })
 }
 
-/** A run of letters of both kinds, such as a Latin name in a Japanese sentence, is several words. */
 function* mixedWords(match: string): Generator<Word> {
   for (const [run] of match.matchAll(runs)) {
     if (!unspaced.test(run)) yield wordOf(run)
@@ -126,7 +119,7 @@ export const wordsOf = (text: string, maxWords: number): ReadonlyArray<Word> => 
 
 export const isUnspaced = (part: string): boolean => unspaced.test(part)
 
-/** Folds text into words surrounded by spaces, so that a phrase can be found as a substring. */
+/** Folded words surrounded by spaces, so that a phrase can be found as a substring. */
 export const phraseText = (text: string): string => {
   const words = fold(text.replace(apostrophe, "")).match(/[\p{L}\p{N}\p{M}+#]+/gu) ?? []
   return ` ${words.map((word) => (unspaced.test(word) ? (word.match(/\P{M}\p{M}*/gu) ?? []).join(" ") : word)).join(" ")} `

@@ -8,7 +8,7 @@ export const KeyMode = Schema.Literals(keyModes).annotate({
   message: `must be one of ${keyModes.join(", ")}`
 })
 
-/** Accepts any text, because an unknown ID is `not_found` and not `invalid_request`. */
+/** Accepts any text: an unknown ID is `not_found`, not `invalid_request`. */
 export const KeyId = Schema.String.annotate({ pattern: "^key_[0-9a-f]{32}$", description: "The key's ID." })
 export type KeyMode = typeof KeyMode.Type
 
@@ -17,11 +17,10 @@ export interface ApiKey {
   readonly accountId: string
   readonly label: string
   readonly mode: KeyMode
-  /** The start of the secret and its last four characters, by which its owner recognizes it. */
   readonly hint: string
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
-  /** In the future while the secret of a rotated key is still valid (R51). */
+  /** In the future while a rotated secret is still valid (R51). */
   readonly revokedAt: number | undefined
   readonly bounds: KeyBounds
   readonly spending: Spending | undefined
@@ -29,9 +28,9 @@ export interface ApiKey {
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const entropyBytes = 32
-/** 62^43 > 2^256 > 62^42. */
+/** Enough for 256 bits: 62^43 > 2^256 > 62^42. */
 const entropyCharacters = 43
-/** 62^6 > 2^32 > 62^5. */
+/** Enough for 32 bits: 62^6 > 2^32 > 62^5. */
 const checksumCharacters = 6
 
 const base62 = (value: bigint, length: number): string => {
@@ -40,7 +39,7 @@ const base62 = (value: bigint, length: number): string => {
   return text
 }
 
-/** CRC-32 values of all bytes, precomputed because every request with a key computes a checksum. */
+/** Precomputed, because every request with a key computes a checksum. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
@@ -55,7 +54,7 @@ const crc32 = (text: string): number => {
 
 const checksum = (text: string): string => base62(BigInt(crc32(text)), checksumCharacters)
 
-/** Encodes 32 random bytes as a secret: `sk_live_` or `sk_test_`, the bytes in base62, and a checksum. */
+/** `sk_live_` or `sk_test_`, 32 random bytes in base62, and a checksum. */
 export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
   if (entropy.length !== entropyBytes) throw new RangeError(`a key needs ${entropyBytes} random bytes`)
   const value = entropy.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
@@ -65,11 +64,10 @@ export const makeSecret = (mode: KeyMode, entropy: Uint8Array): string => {
 
 const secretPattern = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${entropyCharacters + checksumCharacters}}$`)
 
-/** Checks form and checksum, so that a mistyped key needs no database look-up. */
+/** Checks form and checksum, so that a mistyped key needs no database lookup. */
 export const isSecret = (text: string): boolean =>
   secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)
 
-/** True for text that is meant as a key, even if the rest is invalid. */
 export const isKey = (text: string): boolean => text.startsWith("sk_")
 
 export const secretHint = (secret: string): string => `${secret.slice(0, 12)}…${secret.slice(-4)}`

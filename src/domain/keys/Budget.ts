@@ -7,14 +7,12 @@ export type BudgetPeriod = (typeof budgetPeriods)[number]
 
 export interface Budget {
   readonly credits: number
-  /** A UTC calendar day or month, or the lifetime of the key. */
   readonly period: BudgetPeriod
 }
 
-/** Starts the ID of an app's budget. Other budgets have the ID of a key. */
+/** Starts the ID of an app's budget. A key's budget has the key's ID. */
 export const appBudgetPrefix = "app:"
 
-/** The budget of an app, which a person can set when they allow it. */
 export const budgetOfApp = (accountId: string, clientId: string): string => `${appBudgetPrefix}${accountId}:${clientId}`
 
 export const budgetPeriodAt = (

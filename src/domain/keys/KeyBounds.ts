@@ -8,7 +8,7 @@ import { type Budget, budgetPeriods, maxBudgetCredits } from "./Budget.ts"
 
 export const maxNetworks = 32
 
-/** Undefined: unlimited. */
+/** Undefined bounds are unlimited. */
 export interface KeyBounds {
   readonly expiresAt: number | undefined
   readonly budget: Budget | undefined
@@ -23,7 +23,7 @@ export const unbounded: KeyBounds = {
   networks: undefined
 }
 
-/** Null removes a bound, an absent field keeps it. */
+/** Null removes a bound; an absent field keeps it. */
 export type BoundsChange = { readonly [K in keyof KeyBounds]?: Exclude<KeyBounds[K], undefined> | null | undefined }
 
 export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds => {
@@ -37,7 +37,6 @@ export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds
   }
 }
 
-/** The form in which networks are stored and shown. Undefined if the text is not a network. */
 export const canonicalNetwork = (text: string): string | undefined => {
   const network = parseNetwork(text)
   return network === undefined ? undefined : IpNetwork.format(network)

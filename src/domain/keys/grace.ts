@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 
-/** Limits how long a rotated secret stays valid, for keys (R51) and webhooks (R53). */
 export const maxGraceSeconds = 86_400
 
 const message = `must be a whole number from 0 to ${maxGraceSeconds}`

@@ -1,7 +1,7 @@
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-/** Parses a CIDR network or a single address. IPv4-mapped networks become IPv4, like the addresses compared. */
+/** Accepts CIDR or a single address. IPv4-mapped networks become IPv4, like the addresses they are compared with. */
 export const parseNetwork = (text: string): IpNetwork.IpNetwork | undefined => {
   const network = text.includes("/")
     ? IpNetwork.fromString(text)
@@ -18,7 +18,6 @@ export const loopbackNetworks: ReadonlyArray<IpNetwork.IpNetwork> = ["127.0.0.0/
   IpNetwork.fromStringUnsafe
 )
 
-/** Networks that are not routed on the internet: loopback, private, shared (RFC 6598) and link-local. */
 export const privateNetworks: ReadonlyArray<IpNetwork.IpNetwork> = [
   ...loopbackNetworks,
   ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "fc00::/7", "fe80::/10"].map(
@@ -31,7 +30,6 @@ export const isPrivateNetwork = (network: IpNetwork.IpNetwork): boolean =>
 
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
-/** True for names and addresses that only programs on this machine can reach. */
 export const isLoopbackHost = (host: string): boolean => {
   const address = NetAddress.ipFromString(host)
   return Result.isSuccess(address) ? NetAddress.isLoopback(address.success) : host.toLowerCase() === "localhost"

@@ -1,4 +1,4 @@
-/** Limits the host of a URL. DNS names have at most 253 characters (RFC 1035). */
+/** DNS names have at most 253 characters (RFC 1035). */
 const maxHostCharacters = 512
 
 const hostEnd = /[/\\?#]/
@@ -8,10 +8,7 @@ const indexOfHostEnd = (text: string): number => {
   return end < 0 ? text.length : end
 }
 
-/**
- * Checks the length of a URL's host as browsers find it: they drop tabs and line ends, and accept any number of
- * slashes. Without this limit, `URL` converts a host to ASCII in quadratic time.
- */
+/** Measures the host as browsers find it. Without this limit, `URL` converts a host to ASCII in quadratic time. */
 export const hasShortHost = (address: string): boolean => {
   if (address.length <= maxHostCharacters) return true
   const text = address.replaceAll(/[\t\n\r]/g, "")
@@ -23,6 +20,5 @@ export const hasShortHost = (address: string): boolean => {
 export const formatAddress = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** Returns null if the URL is invalid or its host is too long. */
 export const parseAddress = (address: string, base?: string): URL | null =>
   hasShortHost(address) ? URL.parse(address, base) : null

@@ -3,15 +3,10 @@ import { IpNetwork, NetAddress } from "effect/net"
 import { parseAddress } from "./address.ts"
 import { privateNetworks } from "./Network.ts"
 
-/*
- * Addresses that customers may make this service connect to. Anything else could reach the operator's own network:
- * loopback, private and link-local addresses, NAT64 prefixes, and cloud metadata services.
- *
- * All blocks of IANA's special-purpose registries (RFC 6890) are excluded, even the globally reachable ones, because no
- * webhook endpoint is in any of them.
- */
+// Customers may make this service connect only to public addresses, because others could reach the operator's network
+// or cloud metadata services. All special-purpose blocks (RFC 6890) are closed, even those that are globally reachable.
 
-/** The IPv4 registry. `privateNetworks` contains its loopback, private, shared and link-local blocks. */
+/** IANA's IPv4 registry. `privateNetworks` has its loopback, private, shared and link-local blocks. */
 const closedIpv4Networks = [
   ...privateNetworks,
   ...[
@@ -26,16 +21,12 @@ const closedIpv4Networks = [
     "198.51.100.0/24", // documentation
     "203.0.113.0/24", // documentation
     "224.0.0.0/3", // multicast and reserved
-    // Azure's WireServer, which hands out each machine's settings. Metadata services of other clouds are in the
-    // networks above, or for IPv6 in fc00::/7 and fe80::/10.
+    // Azure's WireServer serves machine settings. Other clouds' metadata services are in blocks that are closed anyway.
     "168.63.129.16/32"
   ].map(IpNetwork.fromStringUnsafe)
 ]
 
-/**
- * The only public IPv6 range. It excludes unique local, link-local and multicast addresses, and mapped, compatible or
- * translated IPv4 addresses (NAT64: 64:ff9b::/96 and 64:ff9b:1::/48).
- */
+/** The only public IPv6 range: excludes local and multicast addresses, and IPv4 translated by NAT64 (64:ff9b::/96). */
 const publicIpv6Network = IpNetwork.fromStringUnsafe("2000::/3")
 
 const closedIpv6Networks = [
@@ -48,7 +39,6 @@ const closedIpv6Networks = [
 
 const isIn = (ip: NetAddress.IpAddress) => (network: IpNetwork.IpNetwork) => IpNetwork.contains(network, ip)
 
-/** Returns true for an IP address of the public internet, false for any other text. */
 export const isPublicAddress = (text: string): boolean => {
   const parsed = NetAddress.ipFromString(text)
   if (Result.isFailure(parsed)) return false
@@ -72,5 +62,4 @@ export const addressFault = (text: string, allowsPrivate: boolean): string | und
   return undefined
 }
 
-/** True for an IP address, which needs no DNS look-up. */
 export const isAddress = (host: string): boolean => Result.isSuccess(NetAddress.ipFromString(host))

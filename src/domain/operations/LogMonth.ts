@@ -1,6 +1,4 @@
-/** Dropped as a whole. */
 export interface LogMonth {
-  /** In UTC, such as `2026-08`. */
   readonly name: string
   readonly end: number
   readonly bytes: number
@@ -10,5 +8,4 @@ export interface LogMonth {
 
 export const defaultRetentionMs = 90 * 86_400_000
 
-/** The time at which the month's last entry exceeds the retention. */
 export const droppedAt = ({ end }: Pick<LogMonth, "end">, retentionMs: number): number => end + retentionMs

@@ -12,25 +12,22 @@ import {
 } from "./SearchOptions.ts"
 
 export type DomainSupport =
-  /** Has its own parameters. */
   | { readonly kind: "native"; readonly max: number }
-  /** Uses `site:` in the query, joined by `or` if it supports several, and `-site:` if it can exclude. */
   | { readonly kind: "operators"; readonly or?: string; readonly canExclude?: boolean }
 
-/** `exclude_domains` is not listed: every provider supports it, because Quarry removes these results anyway. */
+/** `exclude_domains` is missing because every provider supports it: Quarry removes excluded results itself. */
 export interface OptionSupport {
-  /** Periods with their own parameter. Upstreams with `dates` support all periods without it. */
+  /** Periods with a parameter of their own. With `dates`, the other periods work too. */
   readonly freshness?: ReadonlyArray<Freshness>
-  /** Accepts any first and last date. */
   readonly dates?: boolean
   readonly domains?: DomainSupport
   readonly news?: boolean
 }
 
-/** For the adapter. Domains are empty if they are operators of the query. */
+/** Domains are empty for providers that get them as operators in the query. */
 export interface CallOptions {
   readonly freshness: Freshness | undefined
-  /** Dates, `YYYY-MM-DD`. For `freshness`, `after` is its first day. */
+  /** `YYYY-MM-DD`. With `freshness`, `after` is its first day. */
   readonly after: string | undefined
   readonly before: string | undefined
   readonly today: string
@@ -113,11 +110,9 @@ export const callOptionsOf = ({ options }: Capable, asked: SearchOptions, nowMs:
   }
 }
 
-/** For operators. */
 export const supportedOptions = (options: OptionSupport | undefined): ReadonlyArray<OptionName> => {
   const probe: Asked = { query: "", options: { freshness: "week", includeDomains: ["example.org"] } }
   return optionNames.filter((name) => serves({ options: options ?? {} }, probe, name))
 }
 
-/** For upstreams without a lower limit than the API's own. */
 export const anyDomains: DomainSupport = { kind: "native", max: maxDomains }

@@ -5,14 +5,12 @@ import { acrossFields, type FieldsRule, parseMoment, type RawFields, Text } from
 import { dayOf } from "./published.ts"
 import { makeSiteFilter, parseSite, type SiteLists } from "./Sites.ts"
 
-/** Options of a search: time, domains and topic of its results (R62). */
-
 export const freshnessPeriods = ["day", "week", "month", "year"] as const
 export type Freshness = (typeof freshnessPeriods)[number]
 
 const freshnessDays: { readonly [F in Freshness]: number } = { day: 1, week: 7, month: 31, year: 366 }
 
-/** The built-in index has no topics: documents of the last 31 days count as news. */
+/** The built-in index has no topics, so documents of the last 31 days count as news. */
 const newsDays = 31
 
 export const topics = ["web", "news"] as const
@@ -25,11 +23,9 @@ export interface SearchOptions extends SiteLists {
   /** Dates in UTC, `YYYY-MM-DD`, both inclusive. */
   readonly after?: string | undefined
   readonly before?: string | undefined
-  /** Absent for `web`, the default. */
   readonly topic?: "news" | undefined
 }
 
-/** In the order in which errors name them. */
 export const optionNames = ["freshness", "after", "before", "include_domains", "exclude_domains", "topic"] as const
 export type OptionName = (typeof optionNames)[number]
 
@@ -56,7 +52,6 @@ const sitesOf = ({ description }: { readonly description: string }) =>
 
 const splitList = (text: string): ReadonlyArray<string> => text.split(",")
 
-/** Entries separated by commas. */
 const SitesText = Text.pipe(
   Schema.decodeTo(
     Schema.Array(Schema.String)
@@ -111,7 +106,6 @@ export const optionParameters = {
   )
 }
 
-/** The list may be undecoded: query string text, or any JSON. */
 const sitesIn = (value: unknown): ReadonlyArray<string> => {
   const entries: ReadonlyArray<unknown> =
     typeof value === "string" ? splitList(value) : Array.isArray(value) ? value : []
@@ -141,10 +135,8 @@ const rules = [freshnessAlone, datesInOrder, listsApart]
 
 export const optionRules = [acrossFields(freshnessAlone), acrossFields(datesInOrder), acrossFields(listsApart)] as const
 
-/** For fields from two places: a batch's body and one of its rows. */
 export const optionIssues = (fields: RawFields): ReadonlyArray<Issue> => rules.flatMap((rule) => rule(fields) ?? [])
 
-/** Undefined options are absent. */
 export interface OptionFields {
   readonly freshness?: Freshness | undefined
   readonly after?: string | undefined
@@ -154,7 +146,7 @@ export interface OptionFields {
   readonly topic?: Topic | undefined
 }
 
-/** Sorted and without duplicates, so that equal searches have equal cache keys. Undefined if empty. */
+/** Sorts and removes duplicates, so that equal searches have equal cache keys. */
 const canonical = (sites: ReadonlyArray<string> = []): ReadonlyArray<string> | undefined => {
   const parsed = [...new Set(sites.flatMap((site) => parseSite(site) ?? []))].sort()
   return parsed.length === 0 ? undefined : parsed
@@ -169,7 +161,7 @@ export const LoggedOptions = Schema.Struct({
   topic: Schema.optionalKey(Schema.Literals(topics))
 }).annotate({ identifier: "LoggedOptions", description: "The search options that were used" })
 
-/** Undefined without any option, so that cache and idempotency keys of other requests do not change. */
+/** Undefined without any option, so that cache and idempotency keys of plain searches stay the same. */
 export const toOptions = (fields: OptionFields): SearchOptions | undefined => {
   const includeDomains = canonical(fields.include_domains)
   const excludeDomains = canonical(fields.exclude_domains)
@@ -184,7 +176,6 @@ export const toOptions = (fields: OptionFields): SearchOptions | undefined => {
   return Object.keys(options).length === 0 ? undefined : options
 }
 
-/** For logs and clients. */
 export const toFields = (options: SearchOptions): typeof LoggedOptions.Type => ({
   ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
   ...(options.after === undefined ? {} : { after: options.after }),
@@ -201,7 +192,6 @@ export const namesOf = (options: SearchOptions): ReadonlyArray<OptionName> => {
 
 const dayMs = 86_400_000
 
-/** For providers without a parameter for `freshness`. */
 export const datesOf = (
   { after, before, freshness }: SearchOptions,
   nowMs: number
@@ -212,14 +202,14 @@ export const datesOf = (
 
 const millisOf = (published: string): number | undefined => parseMoment(published)
 
-/** A result without a date passes, because the engine filtered it. */
+/** A result without a date passes, because the engine has filtered it. */
 export const isInDates = ({ after, before }: SearchOptions, published: string | undefined): boolean => {
   if (published === undefined) return true
   const day = published.slice(0, 10)
   return (after === undefined || day >= after) && (before === undefined || day <= before)
 }
 
-/** For searches of the built-in index. Both ends are inclusive. */
+/** Both ends are inclusive. */
 export interface Span {
   readonly fromMs: number
   readonly toMs: number
@@ -237,7 +227,6 @@ export const spanOf = (options: SearchOptions, nowMs: number): Span | undefined 
   return froms.length === 0 && before === undefined ? undefined : { fromMs: Math.max(0, ...froms), toMs }
 }
 
-/** A date is in the span if any moment of the day is. */
 export const isInSpan = ({ fromMs, toMs }: Span, published: string): boolean => {
   const start = millisOf(published)
   if (start === undefined) return false
@@ -245,7 +234,6 @@ export const isInSpan = ({ fromMs, toMs }: Span, published: string): boolean => 
   return start <= toMs && end >= fromMs
 }
 
-/** Checks sites, and dates if the engine gave any. */
 export const makeAdmits = (
   options: SearchOptions | undefined
 ): ((url: URL, row: { readonly published?: string | undefined }) => boolean) | undefined => {

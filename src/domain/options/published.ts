@@ -2,10 +2,9 @@ import { parseMoment, toMoment } from "../requests/fields.ts"
 
 const dayMs = 86_400_000
 
-/** A date in UTC, `YYYY-MM-DD`. */
 export const dayOf = (millis: number): string => toMoment(Math.max(0, millis)).slice(0, 10)
 
-/** The date after another, for upstreams whose last date is exclusive. */
+/** For providers whose last date is exclusive. */
 export const dayAfter = (date: string | undefined): string | undefined => {
   const millis = date === undefined ? undefined : parseMoment(date)
   return millis === undefined ? undefined : dayOf(millis + dayMs)
@@ -32,7 +31,6 @@ const daysOf: Readonly<Record<string, number>> = {
 
 const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
 
-/** `Jan 31, 2026`, and `31 January 2026` with or without a time in GMT. */
 const monthFirst = /^(?:[a-z]{3,9},?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/i
 const dayFirst =
   /^(?:[a-z]{3,9},?\s+)?(\d{1,2})\s+([a-z]{3,9})\.?,?\s+(\d{4})(?:\s+(\d{2}:\d{2}:\d{2})\s+(?:GMT|UTC|[+-]0000))?$/i
@@ -57,10 +55,7 @@ const fromWords = (text: string): string | undefined => {
   return date === undefined || time === undefined ? date : `${date}T${time}Z`
 }
 
-/**
- * Reads a date as search engines write it: ISO 8601, English words, or an age such as "3 days ago". Returns a date, or
- * a date-time in UTC if the engine gave a time with its zone; undefined for anything else.
- */
+/** Reads ISO 8601, English dates and ages like "3 days ago". Returns a date, or a UTC date-time if it has a zone. */
 export const readPublished = (value: unknown, nowMs: number): string | undefined => {
   if (typeof value !== "string" || value.length > maxUnits) return undefined
   const text = value.trim()

@@ -5,9 +5,8 @@ export { maxPageBytes, maxPageLinks } from "./limits.ts"
 export interface Document {
   readonly bytes: Uint8Array
   readonly contentType: string | undefined
-  /** The URL after redirects, which is the base of relative links. */
   readonly url: string
-  /** The account that pays, by which parsers are shared fairly. */
+  /** The account that pays. Parsers are shared fairly between accounts. */
   readonly accountId: string
 }
 
@@ -16,7 +15,7 @@ export interface PageLink {
   readonly text: string
 }
 
-/** Without hidden text and invisible control characters (R60). Unknown metadata is null. */
+/** Without hidden text and invisible control characters (R60). Null: unknown. */
 export interface ParsedPage {
   readonly title: string | null
   readonly description: string | null
@@ -31,15 +30,7 @@ export interface ParsedPage {
   readonly links: ReadonlyArray<PageLink>
 }
 
-/**
- * Causes of a document without text, as reasons of `page_unreadable` (R59).
- *
- * - `too_large`: exceeds the parser's time or memory limits
- * - `timed_out`: no parser became free in time
- * - `unsupported_media_type`: the type is not supported
- * - `no_text`: no readable text is left
- * - `forbidden`: a challenge that a person has to solve
- */
+/** `too_large` includes the parser's time and memory limits; `timed_out`: no free parser; `forbidden`: a challenge. */
 export const parseFailureReasons = ["too_large", "timed_out", "unsupported_media_type", "no_text", "forbidden"] as const
 export type ParseFailureReason = (typeof parseFailureReasons)[number]
 

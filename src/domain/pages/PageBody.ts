@@ -4,7 +4,6 @@ import { codePointLength, cutCodePoints } from "../text.ts"
 import type { ParsedPage } from "./Page.ts"
 import { type PageRequest, pageFormats } from "./PageRequest.ts"
 
-/** Shared by all requests for the page. */
 export interface PageCopy {
   readonly finalUrl: string
   readonly fetchedAt: number

@@ -4,8 +4,6 @@ import { parseAddress } from "../net/address.ts"
 import { asDigits, decoder } from "../requests/fields.ts"
 import { searchFields } from "../search/SearchRequest.ts"
 
-/** The one definition of the fields of a page request (R58), for the API, batches and agents. */
-
 export const pageFormats = ["markdown", "text"] as const
 export type PageFormat = (typeof pageFormats)[number]
 
@@ -15,7 +13,7 @@ export const maxPageCharacters = 200_000
 export const defaultPageCharacters = 50_000
 export const maxAgeSeconds = 86_400
 
-/** Has defaults applied, except `max_age`, whose default the operator sets. */
+/** Has defaults applied, except that of `max_age`, which the operator sets. */
 export interface PageRequest {
   /** Absolute, `http:` or `https:`, without credentials and fragment. */
   readonly url: string
@@ -110,7 +108,7 @@ export const agentPageFields = (defaultCharacters: number) => ({
   max_chars: Schema.optionalKey(between(1, maxPageCharacters, { ...descriptions.maxChars, default: defaultCharacters }))
 })
 
-/** The fields of a page in a JSON body, except its URL. They have no defaults: a row's would override the body's. */
+/** These fields have no defaults, because a row's default would override the body's value. */
 export const jsonPageFields = {
   format: Schema.optionalKey(Format.annotate({ description: descriptions.format })),
   start: Schema.optionalKey(between(0, maxStart, descriptions.start)),

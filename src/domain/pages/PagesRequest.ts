@@ -41,7 +41,7 @@ const decodeRow = decoder(PageRow)
 
 export type PageRows = ReadonlyArray<Result.Result<PageRequest, InvalidRequest>>
 
-/** Parses a body. Rows use the body's fields as defaults. Fails only if the body itself is invalid. */
+/** Rows use the body's fields as defaults. Fails only if the body itself is invalid. */
 export const parsePages = (body: unknown): Result.Result<PageRows, InvalidRequest> =>
   Result.map(decodeBody(body), ({ urls, ...defaults }) =>
     urls.map((entry) =>

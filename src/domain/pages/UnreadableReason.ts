@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 
-/** Shown to people (R59). */
 export const unreadableMessages = {
   address_not_allowed:
     "The address, or a redirect from it, uses a private or reserved network or a port other than 80 and 443. " +

@@ -15,10 +15,7 @@ export const baseOf = (address: string): URL | undefined => {
   return base
 }
 
-/**
- * The URL of a file in a folder published at `base`. `path` is relative and uses slashes. HTML files keep their name,
- * Markdown files lose the extension, and index files have the folder's URL.
- */
+/** HTML files keep their name, Markdown files lose the extension, and index files get the URL of their folder. */
 export const addressOf = (path: string, base: URL): string => {
   const segments = path.split("/")
   const name = segments.at(-1) ?? ""
@@ -26,7 +23,7 @@ export const addressOf = (path: string, base: URL): string => {
   return `${base.href}${[...segments.slice(0, -1), last].map(encodeURIComponent).join("/")}`
 }
 
-/** The decoded path segments below the base. Undefined for other URLs, and for URLs that leave the folder. */
+/** The decoded path segments below `base`. Undefined for other URLs, and for paths that leave the folder. */
 const segmentsBelow = (address: URL, base: URL): ReadonlyArray<string> | undefined => {
   if (address.origin !== base.origin || !address.pathname.startsWith(base.pathname)) return undefined
   try {
@@ -39,7 +36,6 @@ const segmentsBelow = (address: URL, base: URL): ReadonlyArray<string> | undefin
   }
 }
 
-/** The files that a URL may be published from, most likely first. Empty if the URL is not below the base. */
 export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
   const segments = segmentsBelow(address, base)
   if (segments === undefined) return []
@@ -53,7 +49,6 @@ export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
 const filesNamed = (path: string): ReadonlyArray<string> =>
   [".html", ".md", ".htm", ".markdown"].map((end) => path + end)
 
-/** Derives a title from a URL: `guide/first-steps.html` becomes "first steps". */
 export const titleOf = (address: string): string => {
   const { hostname, pathname } = new URL(address)
   const name = pathname.split("/").findLast((segment) => segment !== "") ?? ""

@@ -1,4 +1,4 @@
-/** Limits how far a link or an image may extend, so that each rule's cost is linear. */
+/** Length limits in the patterns keep the cost of each rule linear. */
 const rules: ReadonlyArray<readonly [RegExp, string]> = [
   [/!\[([^\]\n]{0,500})\]\([^)\s]{0,2000}(?: "[^"\n]{0,200}")?\)/g, "$1"],
   [/\[([^\]\n]{0,500})\]\([^)\s]{0,2000}(?: "[^"\n]{0,200}")?\)/g, "$1"],
@@ -11,6 +11,5 @@ const rules: ReadonlyArray<readonly [RegExp, string]> = [
   [/\n{3,}/g, "\n\n"]
 ]
 
-/** The text of Markdown from a reader that returns no other format. */
 export const plainText = (markdown: string): string =>
   rules.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), markdown).trim()

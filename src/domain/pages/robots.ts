@@ -1,16 +1,16 @@
-/** A site's rules for crawlers (RFC 9309). Text that is not a robots.txt has no rules and thus allows everything. */
+// RFC 9309. Text that is not a robots.txt file has no rules and therefore allows everything.
 
 /** The name of this service in robots.txt files, regardless of the configured user agent. */
 export const productToken = "quarry"
 
 export const maxRobotsBytes = 500 * 1024
 
-/** Limits rules with a `*`, which are slower to match than prefixes. Further ones are ignored. */
+/** Rules with `*` are slower to match than prefixes. Rules beyond the limit are ignored. */
 const maxWildcardRules = 1_000
 
 export interface RobotsRule {
   readonly isAllowed: boolean
-  /** A path prefix in which `*` matches any characters and a final `$` matches the end of the path. */
+  /** A path prefix. `*` matches any characters, and a final `$` the end of the path. */
   readonly pattern: string
 }
 
@@ -32,7 +32,7 @@ const normalize = (text: string): string =>
 
 const agentOf = (value: string): string => (/^(?:\*|[A-Za-z_-]+)/.exec(value)?.[0] ?? "").toLowerCase()
 
-/** Splits a line into name and value without a regular expression, whose time could be quadratic. */
+/** Splits without a regular expression, whose time could be quadratic. */
 const fieldOf = (line: string): readonly [name: string, value: string] => {
   const [text = ""] = line.split("#", 1)
   const colon = text.indexOf(":")
@@ -50,7 +50,7 @@ const groupsOf = (text: string): ReadonlyArray<Group> => {
       isNaming = true
     } else if (name === "allow" || name === "disallow") {
       isNaming = false
-      // An empty rule has no effect: an empty Disallow allows everything.
+      // An empty Disallow allows everything.
       if (value !== "") groups.at(-1)?.rules.push({ isAllowed: name === "allow", pattern: normalize(value) })
     }
   }
@@ -59,7 +59,7 @@ const groupsOf = (text: string): ReadonlyArray<Group> => {
 
 const isWildcard = ({ pattern }: RobotsRule): boolean => pattern.includes("*")
 
-/** The rules for this service: those of all groups that name it, or else those of all groups for `*`. */
+/** The rules of all groups that name this service, or else of all groups for `*`. */
 export const parseRobots = (text: string): RobotsRules => {
   const groups = groupsOf(text)
   const rulesFor = (agent: string) => groups.filter(({ agents }) => agents.includes(agent))
@@ -69,10 +69,7 @@ export const parseRobots = (text: string): RobotsRules => {
   return rules.filter((rule) => !isWildcard(rule) || ++wildcards <= maxWildcardRules)
 }
 
-/**
- * Returns the end of the first occurrence of `piece` from `start` on, or -1 (Knuth, Morris and Pratt). `indexOf` can
- * take time proportional to the product of both lengths, and both come from strangers.
- */
+/** Knuth-Morris-Pratt: `indexOf` can take time proportional to the product of both lengths, which strangers choose. */
 const endOf = (text: string, piece: string, start: number): number => {
   const borders = [0]
   for (let at = 1, border = 0; at < piece.length; at++) {
@@ -104,9 +101,7 @@ const matches = (path: string, pattern: string): boolean => {
   return last === "" || endOf(path, last, at) >= 0
 }
 
-/**
- * Returns true if a page may be read. The longest matching rule decides; if two have equal length, the page is allowed.
- */
+/** The longest matching rule decides. Of two equally long rules, the one that allows the page wins. */
 export const allowsPage = (rules: RobotsRules, { pathname, search }: Pick<URL, "pathname" | "search">): boolean => {
   const path = normalize(`${pathname}${search}`)
   if (path === "/robots.txt") return true

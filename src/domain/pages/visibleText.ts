@@ -1,8 +1,4 @@
-/**
- * Invisible characters, which can carry instructions that agents read and people do not see (R60): soft hyphens,
- * zero-width spaces, word joiners and other invisible operators, bidirectional controls, byte-order marks, tag
- * characters and supplementary variation selectors. Also control characters except tab and line feed.
- */
+/** Invisible characters, which can carry instructions that agents read and people do not see (R60). */
 const invisible =
   /[\p{Cc}--[\t\n]]|[\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}\u{E0100}-\u{E01EF}]|\p{Cs}|\p{Noncharacter_Code_Point}/gv
 
@@ -14,7 +10,6 @@ const looseJoiner =
 
 const lineEnds = /\r\n?|[\u0085\u2028\u2029]/g
 
-/** Removes invisible text. Line ends become line feeds. */
 export const visibleText = (text: string): string => {
   const lines = text.replace(lineEnds, "\n")
   const shown = hasInvisible.test(lines) ? lines.replace(invisible, "") : lines

@@ -1,11 +1,9 @@
 import type { Refusal, RefusalReason } from "./Refusal.ts"
 
 /**
- * A circuit breaker for a provider, one of its API keys, or an engine behind a metasearch instance. A pure state
- * machine; the caller passes times in Unix milliseconds.
- *
- * `closed` admits all calls. Enough consecutive refusals open it, and `open` admits none until its time ends. Then
- * `half_open` admits one probe, whose result decides. A successful answer closes it from any state.
+ * A circuit breaker for a provider, one of its API keys, or an engine behind a metasearch instance. Consecutive
+ * refusals open it; when its time ends, `half_open` admits one probe, whose result decides. A success closes it from
+ * any state. Times are Unix milliseconds.
  */
 
 export const phases = ["closed", "open", "half_open"] as const
@@ -13,9 +11,7 @@ export type Phase = (typeof phases)[number]
 
 export interface CoolDown {
   readonly refusals: number
-  /** Consecutive openings since the last answer. Each lasts twice as long as the previous one. */
   readonly openings: number
-  /** Start of the half-open state; undefined while closed. */
   readonly until: number | undefined
   /** Allows calls while open if no other provider is left. */
   readonly lastResort: boolean
@@ -24,7 +20,6 @@ export interface CoolDown {
 
 export interface Rule {
   readonly refusals: number
-  /** Duration of the first opening; it doubles for each further one, up to `maxMs`. */
   readonly baseMs: number
   readonly maxMs: number
   readonly lastResort: boolean
@@ -32,18 +27,16 @@ export interface Rule {
   readonly extend?: boolean
 }
 
-/** Rules by reason. Reasons without a rule have no effect. */
 export type Policy = { readonly [R in RefusalReason]?: Rule }
 
 export const closed: CoolDown = { refusals: 0, openings: 0, until: undefined, lastResort: false, isProbing: false }
 
-/** Limits `Retry-After`, because a wrong header must not disable a provider permanently. */
+/** Limits `Retry-After`, because a wrong header must not disable a provider for good. */
 const maxRetryAfterMs = 24 * 3_600_000
 
 export const phase = ({ until }: CoolDown, now: number): Phase =>
   until === undefined ? "closed" : until > now ? "open" : "half_open"
 
-/** Returns true if a call is allowed: any number while closed, one at a time while half-open. */
 export const admits = (coolDown: CoolDown, now: number): boolean => {
   const current = phase(coolDown, now)
   return current === "closed" || (current === "half_open" && !coolDown.isProbing)
@@ -54,7 +47,7 @@ export const isProbe = (coolDown: CoolDown, now: number): boolean =>
 
 export const startProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: true })
 
-/** Must be called for interrupted probes too, or no further probe would be admitted. */
+/** Call it for interrupted probes too: otherwise no further probe is admitted. */
 export const endProbe = (coolDown: CoolDown): CoolDown => ({ ...coolDown, isProbing: false })
 
 export const openMs = (rule: Rule, openings: number, retryAfterMs: number | undefined): number =>
@@ -62,7 +55,6 @@ export const openMs = (rule: Rule, openings: number, retryAfterMs: number | unde
     ? Math.min(rule.baseMs * 2 ** Math.min(openings, 20), rule.maxMs)
     : Math.min(retryAfterMs, maxRetryAfterMs)
 
-/** Counts a refusal and opens the breaker if the rule for its reason requires it. */
 export const recordRefusal = (
   coolDown: CoolDown,
   policy: Policy,
@@ -93,10 +85,7 @@ const minutes = (count: number): number => count * 60_000
 
 const failing: Rule = { refusals: 5, baseMs: seconds(5), maxMs: minutes(1), lastResort: true }
 
-/**
- * The policy for providers and their keys. A block or rate limit gets worse with further calls, and an invalid key does
- * not recover by calling. `unserved` and `busy` have no rule, because they are not the provider's fault.
- */
+/** A block or rate limit gets worse with more calls. `unserved` and `busy` are not the provider's fault. */
 export const providerPolicy: Policy = {
   blocked: { refusals: 3, baseMs: seconds(30), maxMs: minutes(60), lastResort: false },
   quota: { refusals: 1, baseMs: minutes(5), maxMs: minutes(60), lastResort: false },
@@ -109,7 +98,7 @@ export const providerPolicy: Policy = {
 
 const suspension = (ms: number): Rule => ({ refusals: 1, baseMs: ms, maxMs: ms, lastResort: false, extend: true })
 
-/** The policy for engines behind SearXNG: its longest default suspension times. */
+/** For engines behind SearXNG: its longest default suspension times. */
 export const suspensionPolicy: Policy = {
   blocked: suspension(minutes(24 * 60)),
   rate_limited: suspension(minutes(60)),

@@ -1,11 +1,10 @@
 import { type Admits, identityOf, type UpstreamRow } from "../search/Organic.ts"
 
-/** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): it keeps one first rank from deciding. */
+/** From Cormack, Clarke and Büttcher (2009): keeps a single first rank from deciding. */
 const rankOffset = 60
 
 export interface FusedRow {
   readonly row: UpstreamRow
-  /** The positions of the lists that have it. */
   readonly lists: ReadonlyArray<number>
 }
 
@@ -31,11 +30,7 @@ const addRow = (found: Map<string, Found>, key: string, row: UpstreamRow, rank: 
   if (rank < before.best.rank) before.best = { row, rank, list }
 }
 
-/**
- * Merges lists by reciprocal rank: a result scores `1 / (60 + rank)` in each list. Title and snippet come from the list
- * with the best rank, and of equal ones from the first. Ranks count within a list after duplicates (R12) and rows that
- * the search does not admit are dropped; the first is `firstRank`.
- */
+/** Reciprocal rank fusion. Ranks are counted without duplicates and rows that the search does not admit (R12). */
 export const fuseLists = (
   lists: ReadonlyArray<ReadonlyArray<UpstreamRow>>,
   admits?: Admits,

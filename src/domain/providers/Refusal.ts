@@ -1,17 +1,8 @@
 import { Data } from "effect"
 
 /**
- * Reasons why a provider gave no answer. An empty result list is an answer (R14).
- *
- * - `blocked`: captcha, suspension, or access denied to the engine
- * - `quota`: the operator's account with the provider is used up
- * - `rate_limited`: too many requests; `retryAfterMs` if the provider sent it
- * - `unauthorized`: the operator's credential is invalid
- * - `unreachable`: connection failure or server error
- * - `malformed`: the response does not match the provider's documentation
- * - `timeout`: no response within the attempt's time
- * - `unserved`: the provider does not support this request
- * - `busy`: nothing was sent, because the operator's call limits left no slot in time
+ * Reasons why a provider gave no answer. An empty result list is an answer (R14). `blocked`: a captcha or suspension;
+ * `quota`: the operator's account is used up; `busy`: nothing was sent, because the operator's limits left no slot.
  */
 export const refusalReasons = [
   "blocked",

@@ -1,12 +1,9 @@
-/** The context of a field, on which the meaning of an absent value depends (R17). */
+/** The context of a field. The meaning of an absent value depends on it (R17). */
 export type Place = "search" | "body" | "row"
 
 export type Described<A> = { readonly description: string; readonly default?: A }
 
-/**
- * Describes a field and its default. Only single searches declare a fixed `default`: generated clients send it, and in
- * a row it would override the body's value.
- */
+/** Only single searches declare `default`: generated clients send it, and a row's would override the body's value. */
 export const described = <const A extends string | number = never>(
   place: Place,
   text: string,

@@ -3,24 +3,23 @@ import { InvalidRequest, type Issue } from "../errors.ts"
 import { mistakesBetween } from "../index/spelling.ts"
 import { isCarriable, normalizeWhitespace } from "../text.ts"
 
-/** Fields before decoding: text from a query string (a list if repeated), any JSON from a body. */
+/** Undecoded fields: text from a query string (a list if repeated), or any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
 
-/** Makes a decoder report all failures and not only the first. */
 export const reportAll = { errors: "all" } as const
 
-/** Marks a value that could not be decoded. It is a lone surrogate, which no query string decodes to. */
+/** A lone surrogate, which no query string decodes to, marks a value that could not be decoded. */
 export const undecodable = "\udc00"
 
 const notOneValue = (value: ReadonlyArray<unknown>): string =>
   value.length === 1 && value[0] === undecodable ? "must be percent-encoded UTF-8" : "must be sent only once"
 
-/** A rule over several fields, which it receives decoded or not, because it also runs if other fields are invalid. */
+/** A rule over several fields. Also runs if other fields are invalid, so any field may be undecoded. */
 export type FieldsRule = (fields: RawFields) => Issue | undefined
 
 const besideFailures = "quarry/besideFailures"
 
-/** A struct check that runs even if fields are invalid. A plain check runs only if all fields are valid (R6). */
+/** Runs even if fields are invalid, so that all failures are reported together. A plain check would not (R6). */
 export const acrossFields = (rule: FieldsRule) =>
   Schema.makeFilter(
     (fields: object) => {
@@ -41,7 +40,6 @@ const rulesOf = (failure: SchemaIssue.Issue): ReadonlyArray<FieldsRule> =>
 const namesIn = (ast: SchemaAST.AST): ReadonlyArray<string> =>
   ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
-/** Names a likely mistake: a number in quotes. */
 const hintFor = (value: unknown, isTypeFailure: boolean): string =>
   isTypeFailure && typeof value === "string" && /^\d+$/.test(value) ? ", without quotes" : ""
 
@@ -55,7 +53,6 @@ const isFilter = (issue: SchemaIssue.Issue): boolean =>
   ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue)) ||
   ((issue._tag === "AnyOf" || issue._tag === "Composite") && issue.issues.some(isFilter))
 
-/** Converts a failure to issues in schema order, one per field. Nested fields have a dotted path. */
 export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
   const raw = isObject(input) ? input : {}
   const messages = new Map<string, string>()
@@ -78,10 +75,7 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
   return issues.sort((a, b) => position(a) - position(b))
 }
 
-/**
- * Limits lists before they are decoded: decoders report each invalid entry, and a 1 MiB body has room for 500,000. One
- * entry more is kept, so that a longer list still fails its own length check.
- */
+/** Decoders report every invalid entry, and 1 MiB has room for 500,000. One more is kept, to fail the length check. */
 export const maxListEntries = 300
 
 const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
@@ -94,11 +88,10 @@ const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
   return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
 }
 
-/** Limits the names that are compared, because callers choose how many they send. */
+/** Callers choose how many names they send. */
 const maxComparedNames = 64
 const comparedName = /^[A-Za-z_.-]{1,32}$/
 
-/** Names that other search APIs have for a field. */
 const otherNames: Readonly<Record<string, ReadonlyArray<string>>> = {
   query: ["q", "search", "text", "term", "prompt", "input", "keywords"],
   url: ["address", "link", "href", "uri"],
@@ -110,7 +103,7 @@ const resembles = (sent: string, field: string): boolean =>
   (sent.length > 2 && (sent.startsWith(field) || field.startsWith(sent))) ||
   mistakesBetween(sent, field, 2) <= Math.min(2, field.length - 2)
 
-/** Adds the unknown field that was probably meant to the issue of a missing one (R71): `q` for `query`. */
+/** Adds a hint to the issue of a missing field if its other name was sent (R71): `q` for `query`. */
 const withMeantFields = (
   issues: ReadonlyArray<Issue>,
   input: unknown,
@@ -141,7 +134,6 @@ export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
 
 export const Text = Schema.String.annotate({ message: "must be a string" })
 
-/** Text whose whitespace is collapsed before any other check (R10). */
 export const CollapsedText = Text.pipe(
   Schema.decode(SchemaTransformation.transform({ decode: normalizeWhitespace, encode: (text) => text }))
 )
@@ -183,7 +175,6 @@ export const wholeNumber = (maximum: number, annotations: Described) => {
   )
 }
 
-/** A number in a query string: decimal digits without sign, fraction or exponent (R5). */
 export const asDigits = <S extends Schema.Codec<number, number>>(number: S, message: string) => {
   const { schema } = Schema.toJsonSchemaDocument(number, { includeAnnotationKey: (key) => documentKeys.has(key) })
   return Schema.String.annotate({ ...schema, message })
@@ -205,7 +196,7 @@ const dateTime =
 
 const notMoment = "must be a date or a time with its zone in ISO 8601, such as 2026-01-31 or 2026-01-31T08:00:00Z"
 
-/** The first millisecond of the year 10000, which has no four-digit ISO 8601 form. */
+/** The year 10000 has no four-digit ISO 8601 form. */
 const endOfTimeMs = 253_402_300_800_000
 
 /** Returns Unix milliseconds. A date means midnight UTC. */
@@ -221,7 +212,6 @@ export const parseMoment = (input: string): number | undefined => {
 
 export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** ISO 8601 in requests and responses, Unix milliseconds inside the service. */
 export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: endOfTimeMs - 1 })),

@@ -1,9 +1,6 @@
 import { parseAddress } from "../net/address.ts"
 
-/**
- * Returns the path, query and fragment of a URL of this deployment, for redirects; undefined for other origins. Leading
- * slashes are reduced to one: the path `//other.example` by itself would redirect to another site.
- */
+/** For redirects. Reduces leading slashes to one, because the path `//other.example` would redirect to another site. */
 export const ownPath = (address: string, baseUrl: string): string | undefined => {
   const base = new URL(baseUrl)
   const url = parseAddress(address, baseUrl)

@@ -1,6 +1,5 @@
 export const maxParameters = 64
 
-/** Counts without decoding, and stops at the limit. */
 export const hasTooManyParameters = (text: string): boolean => {
   let count = 0
   for (let start = 0; start < text.length; ) {

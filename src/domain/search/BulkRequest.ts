@@ -30,7 +30,7 @@ export const BulkRequest = Schema.Struct({
   ...searchFields("body")
 }).annotate({ identifier: "BulkRequest", message })
 
-/** Unsupported fields. They are decoded so that a batch that sets them fails instead of running without them (R17). */
+/** Decoded so that a batch that sets them fails instead of ignoring them (R17). */
 const unservedFields = { page: Schema.optionalKey(Schema.Unknown), safe: Schema.optionalKey(Schema.Unknown) }
 
 /** Accepts any entry in `queries`, because an invalid row fails alone (R16). */
@@ -60,7 +60,7 @@ const unserved = ({ page, safe }: { readonly page?: unknown; readonly safe?: unk
 
 type Defaults = Omit<typeof Bulk.Type, "queries">
 
-/** Merges a row's fields with the body's. Dates are replaced as a group, because `freshness` excludes the others. */
+/** Replaces dates as a group, because `freshness` excludes the others. */
 const mergeRow = ({ after, before, freshness, ...defaults }: Defaults, row: typeof Row.Type) => {
   const hasDates = row.after !== undefined || row.before !== undefined || row.freshness !== undefined
   const dates = {
@@ -71,7 +71,6 @@ const mergeRow = ({ after, before, freshness, ...defaults }: Defaults, row: type
   return { ...defaults, ...(hasDates ? {} : dates), ...row }
 }
 
-/** Decodes rows like single searches, with the body's fields as defaults (R17). */
 export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
   queries.map((entry) =>
     Result.flatMap(
@@ -87,6 +86,6 @@ export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
 
 const decodeBulk = decoder(Bulk)
 
-/** Parses a body. Fails only if the body itself is invalid (R16). */
+/** Rows use the body's fields as defaults (R17). Fails only if the body itself is invalid (R16). */
 export const parseBulk = (body: unknown): Result.Result<BulkRows, InvalidRequest> =>
   Result.map(decodeBulk(body), toRows)

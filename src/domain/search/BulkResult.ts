@@ -53,7 +53,6 @@ const position = {
 
 const { results: _, ...counts } = BulkResult.fields
 
-/** A line of a streamed batch (R46). */
 export const BulkLine = Schema.Union([
   Schema.Struct({ type: Schema.Literal("batch"), batch_id: counts.batch_id, total: counts.total }).annotate({
     description: "The first line"

@@ -12,7 +12,6 @@ import type { Safe } from "./Target.ts"
 
 export type Paging =
   | { readonly kind: "fixed"; readonly pageSize: number; readonly maxPages?: number }
-  /** Numbered pages with the requested size. `maxPageSize` is at least Quarry's largest page. */
   | { readonly kind: "sized"; readonly maxPageSize: number; readonly maxPages?: number }
   | { readonly kind: "first"; readonly maxRows: number }
 
@@ -22,13 +21,12 @@ export interface Capabilities {
   readonly paging: Paging
   /** Searches with other levels are not sent, because their results would be filtered too little. */
   readonly safe: ReadonlyArray<Safe>
-  /** Supported countries, ISO 3166-1 alpha-2 in lower case. Searches for others are sent without a country. */
+  /** ISO 3166-1 alpha-2 in lower case. Searches for other countries are sent without a country. */
   readonly countries: Codes
-  /** Supported languages, ISO 639-1. Searches in others are sent without a language. */
+  /** ISO 639-1. Searches in other languages are sent without a language. */
   readonly languages: Codes
   readonly maxQueryCodePoints?: number
   readonly maxQueryWords?: number
-  /** Supported search options (R62). Absent if there are none. */
   readonly options?: OptionSupport
 }
 
@@ -39,21 +37,17 @@ export interface UpstreamCall {
   readonly offset: number
   readonly safe: Safe
   readonly locale: string
-  /** Undefined if the upstream does not support the country. */
   readonly country: string | undefined
   readonly language: string | undefined
-  /** Absent for a search without options. */
   readonly options?: CallOptions
 }
 
 export interface CallPlan {
   readonly first: UpstreamCall
   readonly following: ReadonlyArray<UpstreamCall>
-  /** Rows of the first page before the requested ones. */
   readonly skip: number
 }
 
-/** Maps a page of the API to pages of the upstream. */
 const pageNumbers = (
   paging: Paging,
   { num, page }: Pick<SearchRequest, "num" | "page">
@@ -68,7 +62,6 @@ const pageNumbers = (
 const acceptedCode = (codes: Codes, code: string): string | undefined =>
   codes === "any" || (codes !== "none" && codes.includes(code)) ? code : undefined
 
-/** Returns why the upstream cannot serve a search; undefined if it can. */
 export const unsupportedReason = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
   const { maxQueryCodePoints, maxQueryWords, paging, safe } = capabilities
   const option = unsupportedOption(capabilities, request)
@@ -88,9 +81,7 @@ export const unsupportedReason = (capabilities: Capabilities, request: SearchReq
   return undefined
 }
 
-/**
- * Plans the calls that together return the rows of a search (R13). `nowMs` is the time from which `freshness` counts.
- */
+/** The calls that together return the rows of a search (R13). `freshness` counts back from `nowMs`. */
 export const planCalls = (capabilities: Capabilities, request: SearchRequest, nowMs = 0): CallPlan => {
   const { paging } = capabilities
   const { first, last, size, skip } = pageNumbers(paging, request)
@@ -115,7 +106,6 @@ export const planCalls = (capabilities: Capabilities, request: SearchRequest, no
   }
 }
 
-/** The JSON that operators see on the admin listener and in the CLI. */
 export const toJson = ({
   countries,
   languages,

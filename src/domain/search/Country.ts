@@ -1,6 +1,5 @@
 import { geos, parseGeo } from "./Geo.ts"
 
-/** Normalizes a name: removes case, accents, punctuation and parenthesized text, and writes `&` as `and`. */
 const plain = (name: string): string =>
   name
     .normalize("NFKD")
@@ -12,7 +11,6 @@ const plain = (name: string): string =>
     .replaceAll(/ +/g, " ")
     .trim()
 
-/** Common names that CLDR does not have. */
 const otherNames: Readonly<Record<string, string>> = {
   america: "us",
   usa: "us",
@@ -58,7 +56,7 @@ const makeCodes = (): ReadonlyMap<string, string> => {
   return new Map([...Object.entries(otherNames), ...cldr])
 }
 
-/** Returns the code for a common name such as `uk`. It does not use CLDR's names, because loading them takes 200 ms. */
+/** Returns the code for a common name such as `uk`. Does not use CLDR's names, because loading them takes 200 ms. */
 export const nearestCode = (text: string): string | undefined => {
   const name = text.length > maxNameUnits ? "" : plain(text)
   return Object.hasOwn(otherNames, name) ? otherNames[name] : undefined
@@ -66,7 +64,7 @@ export const nearestCode = (text: string): string | undefined => {
 
 let codes: ReadonlyMap<string, string> | undefined
 
-/** Accepts ISO codes and English names. CLDR's names are loaded on first use, because few deployments need them. */
+/** Accepts ISO codes and English names. Loads CLDR's names on first use, because few deployments need them. */
 export const countryCode = (text: string): string | undefined => {
   const code = parseGeo(text)
   if (code !== undefined || text.length > maxNameUnits) return code

@@ -1,4 +1,4 @@
-/** Supported country codes (ISO 3166-1 alpha-2), in the order of the interface specification: launch countries first. */
+/** ISO 3166-1 alpha-2, in the order of the interface specification. */
 export const geos: ReadonlyArray<string> = (
   "us in gb ca au de fr sg ae jp " +
   "ad af ag al am ao ar at aw az ba bb bd be bf bg bh bi bj bn bo br bs bw by bz cd cg ch ci cl cm cn co cr cu cv cy " +
@@ -13,18 +13,18 @@ const supported: ReadonlySet<string> = new Set(geos)
 export const defaultGeo = "us"
 
 export const parseGeo = (text: string): string | undefined => {
-  // Rules out letters outside ASCII with a lower case inside it: U+212A (Kelvin sign) and "e" would be Kenya.
+  // Excludes U+212A (Kelvin sign), whose lower case is an ASCII `k`: with "e" it would be Kenya.
   if (!/^[A-Za-z]{2}$/.test(text)) return undefined
   const code = text.toLowerCase()
   return supported.has(code) ? code : undefined
 }
 
-/** A country's default locale (R9): its likely language by CLDR, otherwise `en`; English for India. */
+/** The country's likely language by CLDR, or else `en`; English for India (R9). */
 export const defaultLocale = (geo: string): string => {
   if (geo === "in") return "en-in"
   const language = new Intl.Locale(`und-${geo.toUpperCase()}`).maximize().language
   return `${language !== undefined && language.length === 2 ? language : "en"}-${geo}`
 }
 
-/** Computed once, because CLDR look-ups are too slow for each request. */
+/** Computed once, because CLDR lookups are too slow for each request. */
 export const defaultLocales: ReadonlyMap<string, string> = new Map(geos.map((geo) => [geo, defaultLocale(geo)]))

@@ -5,10 +5,7 @@ import type { OrganicResult } from "./OrganicResult.ts"
 import { Ranking } from "./Ranking.ts"
 import type { SearchBody } from "./SearchResult.ts"
 
-/**
- * Serializes charged responses for replay under an idempotency key (R44). They are kept as values and not as encoded
- * responses, because a replay may ask for another format. The request ID is not kept: a replayed error has its own.
- */
+// Kept as values, because a replay may ask for another format (R44). A replayed error has its own request ID.
 
 export type SearchEnd = Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
 
@@ -43,7 +40,7 @@ export const keepSearch = (end: SearchEnd): string =>
     onFailure: ({ _tag, message }) => JSON.stringify({ error: _tag, message } satisfies KeptError)
   })
 
-/** Unchecked: the text comes from `keepSearch`. */
+/** Unchecked, like `restoreBatch`: only this module writes the text. */
 export const restoreSearch = (text: string): SearchEnd => {
   const kept: KeptBody<SearchBody> | KeptError = JSON.parse(text)
   if ("body" in kept) return Result.succeed(restoreBody(kept))
@@ -56,7 +53,6 @@ const keepRow = (row: RowBody): string => (row.status === "ok" ? keepBody(row) :
 export const keepBatch = ({ results, ...counts }: BulkBody): string =>
   `{"counts":${JSON.stringify(counts)},"results":[${results.map(keepRow).join(",")}]}`
 
-/** Unchecked: the text comes from `keepBatch`. */
 export const restoreBatch = (text: string): BulkBody => {
   const { counts, results }: KeptBatch = JSON.parse(text)
   return { ...counts, results: results.map((row) => ("body" in row ? restoreBody<AnsweredRow>(row) : row)) }

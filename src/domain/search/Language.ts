@@ -5,7 +5,7 @@ export interface LanguagePlace {
   readonly geo?: string
 }
 
-/** Limits parsing time, which grows with the length of the tag. */
+/** Parsing time grows with the length of the tag. */
 const maxTagUnits = 64
 
 const parseTag = (tag: string): Intl.Locale | undefined => {
@@ -19,11 +19,7 @@ const parseTag = (tag: string): Intl.Locale | undefined => {
 
 const isTwoLetters = (text: string | undefined): text is string => text !== undefined && /^[a-z]{2}$/i.test(text)
 
-/**
- * Converts a language tag such as `de`, `de-AT` or `zh_Hans_CN`. Without a country, CLDR's likely country is used
- * (R43). Omits values that the API does not support, such as three-letter languages. Undefined if the text is not a
- * language tag.
- */
+/** Accepts tags such as `de-AT` and `zh_Hans_CN`. Without a country, CLDR's likely country applies (R43). */
 export const placeOfLanguage = (tag: string): LanguagePlace | undefined => {
   const written = parseTag(tag)
   if (written === undefined) return undefined

@@ -4,15 +4,12 @@ import type { UnreadableReason } from "../pages/UnreadableReason.ts"
 import { refusalReasons } from "../providers/Refusal.ts"
 import type { AnyTarget, Safe } from "./Target.ts"
 
-/** Searches with other errors are not logged (I5). `page_unreadable` applies to pages and costs nothing. */
+/** Other errors are not logged (I5). Only pages can be `page_unreadable`, which costs nothing. */
 export const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"] as const
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
 
-/**
- * Why a provider's results were not used: a refusal, `cool_down` if it was not called, or `cut_off` if the batch ended
- * first. `merged` is not a failure: the provider's results are part of the answer.
- */
+/** `cool_down`: not called. `cut_off`: the batch ended first. `merged`: the answer has the results. */
 export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off", "merged"])
 export type LoggedReason = typeof LoggedReason.Type
 
@@ -22,16 +19,12 @@ type PrivateReason = "quota" | "unauthorized"
 const isPublic = (reason: LoggedReason): reason is Exclude<LoggedReason, PrivateReason> =>
   reason !== "quota" && reason !== "unauthorized"
 
-/** The reasons as customers see them. Private reasons are `unavailable`. */
 export const PublicReason = Schema.Literals([...LoggedReason.literals.filter(isPublic), "unavailable"])
 
 export const toPublicReason = (reason: LoggedReason): typeof PublicReason.Type =>
   isPublic(reason) ? reason : "unavailable"
 
-/**
- * `ms` is the duration of the attempt, 0 if the provider was not called. `only` counts results that no other provider
- * had.
- */
+/** `ms` is 0 if the provider was not called. `only` counts results that no other provider had. */
 export const LoggedRefusal = Schema.Struct({
   provider: Schema.String,
   reason: LoggedReason,
@@ -40,7 +33,7 @@ export const LoggedRefusal = Schema.Struct({
 })
 export type LoggedRefusal = typeof LoggedRefusal.Type
 
-/** A page has its address as the query, and no other field of a search. */
+/** A page read has the page's URL as its query, and no other field of a search. */
 export interface LoggedRequest {
   readonly target: AnyTarget
   readonly query: string
@@ -54,16 +47,12 @@ export interface LoggedRequest {
 }
 
 export interface LoggedPage {
-  /** The host after redirects, if the page was read. */
   readonly host: string
-  /** Undefined if the page was read. */
   readonly reason: UnreadableReason | undefined
-  /** Size of the document; 0 if it was not read. */
   readonly bytes: number
 }
 
 export interface LogEntry {
-  /** Prefix `qry_` and 32 hex digits. */
   readonly id: string
   readonly accountId: string | undefined
   readonly keyId: string | undefined
@@ -72,18 +61,13 @@ export interface LogEntry {
   readonly outcome: Outcome
   /** 1, or 0 in the demo (R24) and for a page that could not be read. */
   readonly credits: number
-  /** From the result cache (R15). */
   readonly cached: boolean
-  /** Undefined if none answered. */
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
-  /** Undefined outside requests (R2). */
   readonly requestId: string | undefined
-  /** 0-based. */
   readonly rowIndex: number | undefined
   /** In the order of the attempts. Empty if the cache or the first provider answered. */
   readonly refusals: ReadonlyArray<LoggedRefusal>
-  /** Undefined for a search. */
   readonly page?: LoggedPage | undefined
 }

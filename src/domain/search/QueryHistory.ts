@@ -12,9 +12,9 @@ import { AnyTarget } from "./Target.ts"
 const maxPart = 10n ** 18n - 1n
 const Part = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: maxPart }))
 
-/** A position in an account's log, newest first. Entries after it stay the same while new ones are logged. */
+/** A position in a log, newest first. Later pages stay the same while new entries are logged. */
 export const Position = Schema.Struct({
-  /** Unix microseconds. Milliseconds would skip entries, because the database's clock is more precise. */
+  /** Unix microseconds, like the database's clock: milliseconds would skip entries. */
   atMicros: Part,
   ordinal: Part
 })
@@ -30,14 +30,11 @@ export interface HistoryFilter {
   readonly keyId: string | undefined
   readonly batchId: string | undefined
   readonly source: string | undefined
-  /** A substring of the query, ignoring case. */
   readonly text: string | undefined
   readonly kind: LogKind | undefined
   readonly requestId: string | undefined
   readonly minDurationMs: number | undefined
-  /** Only searches that used this option. */
   readonly option: OptionName | undefined
-  /** Only searches that included or excluded this domain. */
   readonly domain: string | undefined
   readonly from: number | undefined
   readonly to: number | undefined
@@ -81,7 +78,6 @@ const cursorMessage = "must be a next_cursor of this route"
 
 const maxCursorCharacters = 64
 
-/** Opaque to clients. */
 export const Cursor = Schema.String.annotate({
   message: cursorMessage,
   minLength: 1,
@@ -105,7 +101,6 @@ export const maxEntries = 100
 export const defaultEntries = 20
 const maxIdCharacters = 64
 const maxSourceCharacters = 64
-/** Longer than any request may take. */
 const maxDurationMs = 600_000
 const maxDomainCharacters = 300
 

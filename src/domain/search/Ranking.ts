@@ -1,9 +1,6 @@
 import type { OrganicResult } from "./OrganicResult.ts"
 
-/**
- * Ranked results as encoded JSON, both in the cache and in responses. Objects would be encoded once for each, and a
- * batch of them would fill the young generation of the heap.
- */
+/** Kept as encoded JSON for cache and responses: a batch of objects would fill the young generation of the heap. */
 export class Ranking {
   readonly json: Buffer
   readonly count: number
@@ -16,7 +13,7 @@ export class Ranking {
     this.count = results.length
   }
 
-  /** Parsed on each access. Unchecked: the JSON comes from the constructor. */
+  /** Parses on each access. Unchecked: the JSON comes from the constructor. */
   get results(): ReadonlyArray<OrganicResult> {
     return JSON.parse(this.json.toString())
   }

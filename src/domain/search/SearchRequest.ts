@@ -25,10 +25,7 @@ import { nearestCode } from "./Country.ts"
 import { defaultGeo, defaultLocale, defaultLocales, geos, parseGeo } from "./Geo.ts"
 import { Safe, Target, type TargetRules, targetRules, targets } from "./Target.ts"
 
-/**
- * The one definition of a search's fields: `GET /v1/query`, rows of `POST /v1/bulk` and the tools of `/mcp` decode with
- * these schemas. The OpenAPI document and the clients' types come from them too.
- */
+// The one definition of a search's fields, for `GET /v1/query`, `POST /v1/bulk`, `/mcp` and the OpenAPI document.
 
 export interface SearchRequest {
   readonly target: Target
@@ -40,11 +37,10 @@ export interface SearchRequest {
   readonly safe: Safe
   /** Attribution label; undefined if the principal's default applies (R11). */
   readonly source: string | undefined
-  /** Absent for a search without any of them, whose cache key and idempotency stay as they were (R62). */
+  /** Absent if no option is set, so that cache and idempotency keys of plain searches stay the same (R62). */
   readonly options?: SearchOptions
 }
 
-/** The error of a rejected search. Nothing is charged. */
 export type InvalidSearch = InvalidRequest | UnsupportedGeo | UnsupportedParameter
 
 export const maxQueryCodePoints = 400
@@ -56,7 +52,7 @@ export const defaultNum = 10
 const queryLength = (length: number): string =>
   `must have 1 to ${maxQueryCodePoints} characters after whitespace is collapsed, not ${length}`
 
-/** The limits are repeated, because the OpenAPI document shows only the encoded side of a transformation. */
+/** Repeats the limits, because the OpenAPI document shows only the encoded side of a transformation. */
 export const QueryText = CollapsedText.check(
   carriable,
   Schema.isMinLength(1, { message: queryLength(0) }),
@@ -130,7 +126,6 @@ export const searchFields = (place: Place) => ({
   ...optionFields(place)
 })
 
-/** A value above 5 is checked together with the target (R7). */
 const Page = Schema.Number.annotate({
   message: wholeNumberMessage(maxPage),
   default: 1,
@@ -160,10 +155,9 @@ export const jsonSearchFields = {
   ...optionFields("search")
 }
 
-/** The rules of a target, decoded or not; those of the default target if it is unknown. */
 const rulesOf = (target: unknown): TargetRules => targetRules[targets.find((name) => name === target) ?? targets[0]]
 
-/** Above 5, `page` is an invalid request on some targets (R7). */
+/** Above 5, `page` is `invalid_request` on some targets and `unsupported_parameter` on others (R7). */
 const highPage: FieldsRule = ({ page, target }) =>
   (typeof page === "number" || typeof page === "string") && Number(page) > maxPage && rulesOf(target).highPageIsInvalid
     ? { field: "page", message: wholeNumberMessage(maxPage) }
@@ -182,10 +176,7 @@ export const parseParameters = decoder(SearchParameters)
 
 export type SearchParameters = typeof SearchParameters.Type
 
-/**
- * The second validation stage (R6): the country, then the limits of the target. `unservedForm` is a reason why this
- * kind of request does not support the search.
- */
+/** Second validation stage: country, then target (R6). `unservedForm`: why this kind of request does not support it. */
 export const toSearch = (
   fields: Omit<SearchParameters, keyof OptionFields> & OptionFields,
   unservedForm?: string
@@ -209,13 +200,12 @@ const unsupportedGeo = (text: string): UnsupportedGeo =>
     details: geos
   })
 
-/** Suggests the code that was probably meant, such as `gb` for `uk`. `details` lists all codes. */
 const suggestion = (text: string): string => {
   const code = nearestCode(text)
   return code === undefined ? "" : ` Did you mean ${code}?`
 }
 
-/** Explains why a target does not support a search. It does not repeat the values: `page` may have 400 digits. */
+/** Does not repeat the values, because `page` may have 400 digits. */
 const unserved = (target: Target, page: number, num: number, safe: Safe): string | undefined => {
   const rules = targetRules[target]
   if (page > rules.maxPage) return `${target} accepts only page ${rules.maxPage === 1 ? "1" : `1 to ${rules.maxPage}`}.`

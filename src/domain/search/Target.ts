@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Search targets in the order of the interface specification. The first is the default. */
+/** In the order of the interface specification. The first is the default. */
 export const targets = [
   "alpha_search",
   "beta_search",
@@ -17,7 +17,6 @@ export const Target = Schema.Literals(targets).annotate({
 })
 export type Target = typeof Target.Type
 
-/** The target of page reads in key bounds and in the log (R58). */
 export const pageTarget = "page"
 
 export const allTargets = [...targets, pageTarget] as const
@@ -42,7 +41,6 @@ export interface TargetRules {
   readonly maxPage: number
   readonly maxNum: number
   readonly safe: boolean
-  /** True if a page above 5 is `invalid_request` and not `unsupported_parameter` (R7). */
   readonly highPageIsInvalid: boolean
 }
 

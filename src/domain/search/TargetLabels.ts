@@ -2,19 +2,16 @@ import { type Target, targets } from "./Target.ts"
 
 export interface TargetLabel {
   readonly name?: string
-  /** One sentence about what it finds. */
   readonly about?: string
 }
 
 export type TargetLabels = { readonly [T in Target]?: TargetLabel }
 
-/** The identifier and the operator's name, for messages. */
 export const labelOf = (target: Target, labels: TargetLabels | undefined): string => {
   const name = labels?.[target]?.name
   return name === undefined ? target : `${target} (${name})`
 }
 
-/** One sentence per named target. Empty if there are none. */
 export const describeTargets = (labels: TargetLabels): string =>
   targets
     .flatMap((target) => {

@@ -9,9 +9,8 @@ export interface DueDelivery extends Recipient {
 }
 
 export interface SlotLimits {
-  /** Free slots of this process for healthy endpoints and emails. */
+  /** Free slots of this process: for healthy endpoints and emails, and for endpoints whose last attempt failed. */
   readonly working: number
-  /** Free slots of this process for endpoints whose last attempt failed. */
   readonly failing: number
   /** Concurrent attempts at one endpoint, or concurrent emails of all accounts, across all replicas. */
   readonly perEndpoint: number
@@ -37,12 +36,9 @@ const endpointKey = ({ endpointId }: Recipient): string => endpointId ?? "email"
 const laneOf = ({ isFailing }: DueDelivery) => (isFailing ? "failing" : "working")
 
 /**
- * Shares free slots among accounts (R53). The next slot goes to the account with the fewest attempts in flight; ties
- * keep the order of `due`. An account's first attempt can use the last free slot. Each further attempt needs four free
- * slots for every attempt that the account already has in flight: without this rule, a few accounts with hanging
- * receivers could hold all the slots. Within an account, the endpoint with the fewest attempts comes first.
- *
- * `inFlight` lists the attempts of all replicas. `capped` counts the accounts that this rule made wait.
+ * The next slot goes to the account with the fewest attempts in flight; ties keep the order of `due` (R53). Each
+ * further attempt of an account needs four free slots per attempt in flight: without this rule, a few accounts with
+ * hanging receivers could hold all the slots. `inFlight` covers all replicas. `capped` counts accounts made to wait.
  */
 export const shareSlots = <D extends DueDelivery>(
   due: ReadonlyArray<D>,

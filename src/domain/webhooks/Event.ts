@@ -1,7 +1,5 @@
 import { Schema } from "effect"
 
-/** Events of an account that are sent to its webhook endpoints and by email (R53). */
-
 export const eventTypes = [
   "credits.low",
   "credits.exhausted",
@@ -34,21 +32,20 @@ export interface Event {
 }
 
 export interface EventSettings {
-  /** Percentages of the quota at which `credits.low` is sent, ascending. */
   readonly lowPercents: ReadonlyArray<number>
   /** `credits.low` is sent when pack credits fall below this number; undefined for never. */
   readonly lowBalance: number | undefined
   readonly emailTypes: ReadonlyArray<EventType>
 }
 
-/** The settings of new accounts. `event_add` and `events_of_allowance` in the database must match. */
+/** Must match `event_add` and `events_of_allowance` in the database. */
 export const defaultEventSettings: EventSettings = {
   lowPercents: [80, 95],
   lowBalance: undefined,
   emailTypes: eventTypes.filter((type) => type !== "quota.reset")
 }
 
-/** `account`: disabled by its owner. `failing`: failed for `maxFailingMs`. `gone`: responded with 410. */
+/** `account`: by its owner. `failing`: failed for `maxFailingMs`. `gone`: responded with 410. */
 export type DisabledFor = "account" | "failing" | "gone"
 
 export interface Endpoint {
@@ -72,10 +69,9 @@ export interface Delivery {
   readonly attempts: number
   readonly createdAt: number
   readonly attemptedAt: number | undefined
-  /** Unix milliseconds; undefined if there is no further attempt. */
   readonly nextAttemptAt: number | undefined
   readonly httpStatus: number | undefined
-  /** The cause of the last failure, in detail for the operator. Accounts see `shownError`. */
+  /** In detail, for the operator. Accounts see `shownError`. */
   readonly error: string | undefined
   readonly durationMs: number | undefined
 }
@@ -85,9 +81,8 @@ const unreachable = "the endpoint could not be reached"
 export const unreachableError = (cause: string): string => `${unreachable} (${cause})`
 
 /**
- * The error as its account sees it. All attempts without a response look the same: otherwise accounts could scan
- * networks by comparing refused, filtered and silent ports. Durations still differ, but accounts could measure those
- * anyway.
+ * Hides why there was no response: otherwise accounts could scan networks by comparing refused, filtered and silent
+ * ports. Durations still differ, but accounts could measure those anyway.
  */
 export const shownError = (error: string): string => (error.startsWith(unreachable) ? unreachable : error)
 
@@ -95,7 +90,6 @@ const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** Delays after failed attempts: ten attempts in three days. */
 const waitsMs = [
   5 * second,
   5 * minute,
@@ -110,16 +104,12 @@ const waitsMs = [
 
 export const maxRetryAfterMs = 24 * hour
 
-/** Endpoints that fail for longer are disabled. */
 export const maxFailingMs = 5 * 24 * hour
 
 /** Relative jitter, so that the deliveries of an outage do not all retry at once. */
 const jitter = 0.1
 
-/**
- * Returns the delay in milliseconds after a failed attempt; undefined after the last one. `random` is from 0 to 1. A
- * longer `Retry-After` of the receiver is honored.
- */
+/** Milliseconds; undefined after the last attempt. `random` is from 0 to 1. A longer `Retry-After` is honored. */
 export const waitAfter = (attempts: number, random: number, retryAfterMs = 0): number | undefined => {
   const wait = waitsMs[attempts - 1]
   if (wait === undefined) return undefined

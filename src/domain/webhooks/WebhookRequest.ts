@@ -24,7 +24,6 @@ export const NewWebhook = Schema.Struct({
   events: Schema.optionalKey(endpointTypes)
 }).annotate({ identifier: "NewWebhook", message })
 
-/** Absent fields keep their value. */
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(Address),
   events: Schema.optionalKey(endpointTypes),
@@ -36,13 +35,12 @@ export const WebhookChange = Schema.Struct({
   )
 }).annotate({ identifier: "WebhookChange", message })
 
-/** Each threshold causes an event, so that their number is limited. */
+/** Limits events: each threshold causes an event. */
 export const maxLowPercents = 10
 const maxLowBalance = 1_000_000_000
 
 const percentMessage = "must be a list of whole numbers from 1 to 99, each once"
 
-/** Absent fields keep their value. */
 export const EventSettingsChange = Schema.Struct({
   low_percents: Schema.optionalKey(
     Schema.Array(
@@ -79,7 +77,6 @@ export const SecretRotation = Schema.Struct({
 export const maxDeliveriesListed = 100
 export const defaultDeliveriesListed = 20
 
-/** The cursor is the ID of the previous page's last delivery. */
 export const DeliveryParameters = Schema.Struct({
   cursor: Schema.optionalKey(
     limitedText(64, { pattern: "^dlv_[0-9a-f]{32}$", description: "next_cursor of the previous page." })
@@ -95,7 +92,7 @@ export const DeliveryParameters = Schema.Struct({
   )
 })
 
-/** IDs in a path. They accept any text, because an unknown ID is `not_found` and not `invalid_request`. */
+/** Accept any text: an unknown ID is `not_found`, not `invalid_request`. */
 export const EndpointId = Schema.String.annotate({ pattern: "^whk_[0-9a-f]{32}$", description: "The webhook's id." })
 export const DeliveryId = Schema.String.annotate({ pattern: "^dlv_[0-9a-f]{32}$", description: "The delivery's id." })
 

@@ -14,7 +14,6 @@ const Arguments = Schema.Struct({ ...jsonSearchFields, max_characters: maxCharac
   ...searchRules
 )
 
-/** The operator's names for targets (R73). */
 const targetsText = (labels: TargetLabels): string => {
   const text = describeTargets(labels)
   return text === "" ? "" : ` Targets: ${text}`

@@ -14,22 +14,18 @@ import { LogFormat } from "../Logging.ts"
 import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
 import { type DeveloperAccess, developerEmail, greet, storageLine } from "./Greeting.ts"
 
-/** Leaves the CPU to the start and to the first search. */
+/** Leaves the CPU to the start and the first search. */
 const untilServed = Effect.flatMap(Readiness, ({ report }) =>
   Effect.repeat(report, { until: ({ ready }) => ready, schedule: Schedule.spaced("100 millis") })
 ).pipe(Effect.andThen(Effect.sleep("1 second")))
 
-/** Runs while the process already serves searches. A failure is logged, and the next start tries again. */
 const inBackground = <E, R>(load: Effect.Effect<void, E, R>) =>
   Effect.andThen(untilServed, load).pipe(
     Effect.catchCause((cause) => Effect.logWarning("The starter documents could not be loaded.", cause)),
     Effect.forkScoped
   )
 
-/**
- * Prepares the store for the first search. On the embedded database, the first start creates a developer account with a
- * live key and loads part of the index, so that the printed `curl` command works at once. The rest loads later.
- */
+/** On a new embedded database, creates an account with a key and fills the index, so that `curl` works at once. */
 export class FirstStart extends Context.Service<
   FirstStart,
   {
@@ -91,7 +87,6 @@ const warnOfKeylessCallers = Effect.gen(function* () {
 
 type AnnounceServices = AppConfig | FirstStart | Providers | Readiness
 
-/** Prints that the service is up, with warnings about its settings. Runs once the server listens. */
 export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen(function* () {
   const config = yield* AppConfig
   const { baseUrl, billingProvider, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret, smtpUrl } = config
@@ -102,7 +97,7 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
     )
   }
   const { access } = yield* FirstStart
-  // On a terminal the greeting says so.
+  // On a terminal, the greeting says so.
   if (databaseUrl === undefined && (yield* LogFormat) === "json") {
     yield* Effect.logWarning(`${storageLine(dataDir)} Set DATABASE_URL for production.`)
   }

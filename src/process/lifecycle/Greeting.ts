@@ -13,9 +13,7 @@ export interface DeveloperAccess {
 export interface Greeting {
   readonly bound: string
   readonly baseUrl: string
-  /** Set if this start created the developer account. */
   readonly access: DeveloperAccess | undefined
-  /** Of the embedded store; undefined with a database server. */
   readonly dataDir: string | undefined
 }
 
@@ -29,7 +27,6 @@ const searchLine = ({ baseUrl }: Greeting, { key }: DeveloperAccess): string =>
 
 const listens = ({ baseUrl, bound }: Greeting): string => `Quarry listens at ${bound} (BASE_URL is ${baseUrl})`
 
-/** Names the bound port if clients use another one. */
 const elsewhere = ({ baseUrl, bound }: Greeting): string =>
   new URL(bound).port === new URL(baseUrl).port ? "" : ` (listens at ${bound})`
 
@@ -55,7 +52,7 @@ const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
 
 const green = (text: string): string => `\u001b[32m${text}\u001b[39m`
 
-/** Without a frame if it does not fit: lines must not wrap, and a frame must not cut an address. */
+/** Leaves out the frame if it does not fit, because lines must not wrap and a frame must not cut a URL. */
 const framed = (lines: ReadonlyArray<string>, { columns, hasColors }: Terminal): ReadonlyArray<string> => {
   const width = Math.max(...lines.map((line) => line.length))
   if (!hasColors || width + "│  │".length > columns) return lines
@@ -64,7 +61,6 @@ const framed = (lines: ReadonlyArray<string>, { columns, hasColors }: Terminal):
   return [green(`╭${edge}╮`), ...lines.map((line) => `${bar} ${line.padEnd(width)} ${bar}`), green(`╰${edge}╯`)]
 }
 
-/** At most eleven lines. The command has its own line, so that it can be copied whole. */
 export const greetingLines = (greeting: Greeting, terminal: Terminal): ReadonlyArray<string> => [
   ...framed(factsOf(greeting), terminal),
   ...(greeting.access === undefined ? [] : ["Try it:", searchLine(greeting, greeting.access)])
@@ -78,7 +74,7 @@ const terminalOf = ({ columns, isTTY }: NodeJS.WriteStream): Terminal => ({
 
 const greetPretty = (greeting: Greeting) => Console.log(greetingLines(greeting, terminalOf(process.stdout)).join("\n"))
 
-/** Prints log entries at any log level. They are not logged, because exported logs must not contain the secrets. */
+/** Prints entries in the log's format without logging them: exported logs must not contain the secrets. */
 const greetJson = Effect.fnUntraced(function* (greeting: Greeting) {
   const { access, baseUrl, bound } = greeting
   const entry = (message: string, fields: Readonly<Record<string, string>>) =>
@@ -105,7 +101,7 @@ export const greet = Effect.fnUntraced(function* (greeting: Greeting) {
   yield* (yield* LogFormat) === "json" ? greetJson(greeting) : greetPretty(greeting)
 })
 
-/** Shows progress on a terminal only: a log begins with the result of the start. */
+/** A log gets no progress: it begins with the result of the start. */
 export const tell = Effect.fnUntraced(function* (message: string) {
   if ((yield* LogFormat) === "pretty") yield* Console.log(message)
 })

@@ -3,10 +3,7 @@ import { Effect } from "effect"
 
 const timeoutMs = 5_000
 
-/**
- * Notifies systemd that the service is ready, for units with `Type=notify`. Does nothing without `NOTIFY_SOCKET`. Runs
- * `systemd-notify`, because Node does not support Unix datagram sockets.
- */
+/** For systemd units with `Type=notify`. Node does not support Unix datagram sockets, so this runs `systemd-notify`. */
 export const notifyReady: Effect.Effect<void> = Effect.suspend(() => {
   if (process.env.NOTIFY_SOCKET === undefined) return Effect.void
   return Effect.callback<void, Error>((resume) => {

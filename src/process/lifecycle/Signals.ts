@@ -10,13 +10,9 @@ const exitCode = { SIGTERM: 143, SIGINT: 130 } as const
 /** Leaves time for an orderly exit even if `grace` is zero. */
 const minGrace = Duration.seconds(1)
 
-/**
- * A repeated signal within this time counts once: npm forwards signals that its process group also receives, so Ctrl-C
- * or a service manager that signals the group delivers each signal twice (R54).
- */
+/** npm forwards signals that its process group also gets, so Ctrl-C arrives twice. Both count as one signal (R54). */
 const repeatWindow = Duration.seconds(2)
 
-/** The signal that started the shutdown; undefined before that. */
 export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/process/FirstSignal", {
   defaultValue: () => () => undefined
 })
@@ -47,13 +43,10 @@ const announcement = (signal: Signal, grace: Duration.Duration): string => {
   )
 }
 
-/**
- * Limits the duration of a shutdown. After `grace`, or at a second signal, the process exits immediately, so that a
- * finalizer stuck on a dead database does not keep an orchestrator waiting. Open holds expire with their leases.
- */
+/** After `grace` or at a second signal, exits even if a finalizer hangs. Open holds then expire with their leases. */
 export const layer = (options: {
   readonly grace: Duration.Duration
-  /** False in a worker, which gets signals from its supervisor and, at a terminal, from its process group too. */
+  /** False in a worker: its supervisor and, at a terminal, its process group both signal it. */
   readonly endsAtSecond: boolean
 }): Layer.Layer<never> =>
   Layer.effect(

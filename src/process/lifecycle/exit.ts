@@ -7,13 +7,11 @@ export class AlreadySaid extends Data.TaggedError("AlreadySaid") {}
 const isSaid = ({ reasons }: Cause.Cause<unknown>): boolean =>
   reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof AlreadySaid)
 
-/** Prints why the process ends: a message if the operator can fix it, otherwise the full cause. */
 export const complain = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   if (Cause.hasInterruptsOnly(cause) || isSaid(cause)) return Effect.void
   const message = explain(cause)
   return Console.error(message === undefined ? Cause.pretty(cause) : message.replaceAll(/^/gm, "quarry: "))
 }
 
-/** 0 for success or a signal, 1 for a failure. */
 export const codeOf = (exit: Exit.Exit<unknown, unknown>): number =>
   Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1

@@ -6,7 +6,7 @@ import { rootCauseMessage } from "../../domain/rootCause.ts"
 
 const codeOf = (error: unknown): unknown => (Predicate.hasProperty(error, "code") ? error.code : undefined)
 
-/** Errors of a reachable server, by SQLSTATE. The driver has no classes for them. */
+/** By SQLSTATE. The driver has no classes for the errors of a reachable server. */
 const explanations: ReadonlyMap<unknown, string> = new Map([
   ["25006", "The database takes no writes: it is a standby or set to read only. Point DATABASE_URL to the primary"],
   ["53100", "The disk of the database is full. Free some space"],
@@ -50,10 +50,7 @@ const explainError = (error: unknown): string | undefined => {
   return explained
 }
 
-/**
- * The message for the operator if a process ends with `cause`; undefined for a bug in Quarry. Defects are included,
- * because layers turn storage failures into defects.
- */
+/** Undefined for a bug in Quarry. Includes defects, because layers turn storage failures into defects. */
 export const explain = (cause: Cause.Cause<unknown>): string | undefined => {
   for (const reason of cause.reasons) {
     const message = Cause.isFailReason(reason)

@@ -1,7 +1,7 @@
 import { Layer } from "effect"
 import { Headers, HttpClient, HttpMiddleware } from "effect/http"
 
-/** Headers whose values never appear in logs or spans: credentials and client addresses (R24). Replaces Effect's list. */
+/** Credentials and client addresses (R24), which never appear in logs or spans. Replaces Effect's list. */
 const redacted = Layer.succeed(Headers.CurrentRedactedNames, [
   "authorization",
   "cookie",

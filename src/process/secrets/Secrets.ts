@@ -40,10 +40,7 @@ const valuesOf = (kept: File["keyPepper"]): Arr.NonEmptyReadonlyArray<Redacted.R
 const isUnknownEntry = (name: string): boolean =>
   !name.startsWith(fileName) && !name.startsWith(".") && name !== "lost+found"
 
-/**
- * The secrets of an embedded store, created at its first start and readable only by their owner. A directory with files
- * but no secrets fails the start: it is not a store or has lost its secrets, and without the pepper no key works.
- */
+/** Fails for a directory with files but no secrets: it is not a store, or lost its secrets and no key would work. */
 const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   const file = (yield* Path.Path).join(dataDir, fileName)
@@ -68,7 +65,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
         .pipe(Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void))
     })
 
-  /** Unlike a rename, a link never replaces a file that a concurrent first start has created. */
+  /** A link, unlike a rename, never replaces a file that a concurrent first start has created. */
   const create = Effect.gen(function* () {
     yield* makeDirectory(dataDir)
     if ((yield* files.readDirectory(dataDir)).some(isUnknownEntry)) {
@@ -92,7 +89,6 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
 const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
   new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
 
-/** From the environment, or else from the embedded store. */
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
   static readonly layer: Layer.Layer<Secrets, SecretsUnavailable, AppConfig | FileSystem.FileSystem | Path.Path> =
     Layer.effect(

@@ -16,9 +16,7 @@ const maxComplaintCharacters = 8_192
 /** Killing the child is safe: an incomplete store is discarded. */
 const forceKillAfter = "5 seconds"
 
-/**
- * Creates the store if it is missing, in a child process, because the process would never release the memory for this.
- */
+/** Creates the store in a child process, because this process would never release the memory for it. */
 export const makeMissing = Effect.gen(function* () {
   const { databaseUrl, dataDir } = yield* AppConfig
   if (databaseUrl !== undefined || dataDir === "memory:") return
@@ -51,7 +49,6 @@ const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
   return yield* explain(dataDir, complaint)
 }, Effect.scoped)
 
-/** Repeats the child's own error lines. A child that was killed prints nothing. */
 const explain = (dataDir: string, complaint: string) => {
   const lines = complaint.split("\n").filter((line) => line.startsWith("quarry: "))
   if (lines.length > 0) {

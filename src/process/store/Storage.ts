@@ -26,10 +26,7 @@ import { AppConfig } from "../../settings/Settings.ts"
 import * as Plans from "../Plans.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 
-/**
- * The configured Postgres server, or the database embedded in this process. The embedded one is opened after the
- * secrets, which check if the directory is a store at all.
- */
+/** Opens the embedded database after the secrets, which check whether the directory is a store at all. */
 const databaseWith = (options: { readonly readOnly: boolean }) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -64,7 +61,6 @@ const madeStore = Layer.effectDiscard(
 
 export const commandDatabase = Layer.provide(database, madeStore)
 
-/** Rejects writes. */
 export const readOnlyDatabase = Layer.provide(databaseWith({ readOnly: true }), madeStore)
 
 const given = Effect.map(Secrets, ({ authSecret, keyPepper }) => ({ AUTH_SECRET: authSecret, KEY_PEPPER: keyPepper }))
@@ -78,10 +74,9 @@ const eventBooks = Layer.unwrap(
   Effect.map(Keyrings, ({ AUTH_SECRET }) => EventBooksSql.layer({ keyring: AUTH_SECRET }))
 )
 
-/** Fails unless the database has exactly this version's schema (R74). */
+/** Requires exactly this version's schema (R74). */
 const presentSchema = Layer.effectDiscard(Migrations.requireSchema({ takesNewer: false }))
 
-/** Works with secrets that the database does not know. */
 export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.layer)).pipe(
   Layer.merge(AuditSql.layer),
   Layer.provide(presentSchema),
@@ -108,13 +103,12 @@ const stores = (options: { readonly reports: boolean; readonly writes: boolean }
     Layer.provide([IdsLayer.layer, Plans.layer])
   )
 
-/** Identifies this process as a replica, and its holds. */
 export const replicaId = Layer.effect(
   ReplicaId,
   Effect.flatMap(Ids, ({ make }) => make("rep_"))
 ).pipe(Layer.provide(IdsLayer.layer))
 
-/** From `QUARRY_BACKGROUND`. Every layer that acts on its own gets it here, so that none is built without it. */
+/** Every layer that acts on its own gets this setting here, so that none is built without it. */
 export const background = Layer.effect(
   ActsOnItsOwn,
   Effect.map(AppConfig, ({ quarryBackground }) => quarryBackground === "on")
@@ -141,7 +135,6 @@ export const readingLayer = stores({ reports: false, writes: false }).pipe(
   Layer.provide(notActing)
 )
 
-/** Only in the server. */
 export const logMaintenance = Layer.unwrap(
   Effect.map(AppConfig, ({ queryLogRetention }) => LogMaintenance.layer({ retention: queryLogRetention }))
 ).pipe(Layer.provide(Migrations.layer), Layer.provide(database), Layer.provide(background))

@@ -16,7 +16,6 @@ const pause = "50 millis"
 
 const options = { target: undefined, replace: false } as const
 
-/** Loads the first starter documents into an empty index. Returns false if there is nothing else to load. */
 export const fillFirst = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const files = yield* FileSystem.FileSystem
@@ -30,12 +29,10 @@ export const fillFirstIn = Effect.fnUntraced(function* (dataDir: string) {
   if (yield* fillFirst) yield* files.writeFileString(yield* unfinishedMarkerIn(dataDir), "")
 })
 
-/** Interval of progress in the log, in documents. */
 const reportedDocuments = 5_000
 
 const workName = "starter_documents"
 
-/** Loads the remaining starter documents. The log and `/readyz?full` report progress. */
 export const fillRest = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const readiness = yield* Readiness

@@ -22,10 +22,10 @@ const maxPauseMs = 30_000
 /** A worker that lived this long resets the backoff. */
 const stableMs = 60_000
 
-/** Minimum Postgres connections per worker: one for operators, and enough that reads do not wait for writes. */
+/** Per worker: one connection for operators, and enough that reads do not wait for writes. */
 const minPoolSize = 4
 
-/** Added to the shutdown time, so that workers reach their own limit before the supervisor kills them. */
+/** Lets workers reach their own limit before the supervisor kills them. */
 const endingReserve = Duration.seconds(2)
 
 interface State {
@@ -46,10 +46,7 @@ const notStarted = (number: number, { signal }: End) =>
     ? new AlreadySaid()
     : new WorkerNotStarted({ message: `Worker ${number} was killed by ${signal} before it listened.` })
 
-/**
- * Starts a worker and waits for its end. Fails if it never listened and either no other worker serves, or it is the
- * first with its number and ended by itself, which means that the settings are wrong.
- */
+/** Fails if the worker never listened, unless others serve and this one was killed or is itself a replacement. */
 const runWorker = Effect.fnUntraced(function* (state: State, number: number, isReplacement: boolean) {
   const it = yield* launch(number, state.env)
   state.workers.set(number, it)
@@ -78,7 +75,6 @@ const keep = Effect.fnUntraced(function* (state: State, number: number) {
   }
 })
 
-/** Forwards the signal and waits until all workers have finished their requests. */
 const endAll = Effect.fnUntraced(function* (state: State) {
   state.isEnding = true
   const signal = (yield* Signals.FirstSignal)() ?? "SIGTERM"
@@ -94,7 +90,7 @@ const endAll = Effect.fnUntraced(function* (state: State) {
   if (ends.some(({ code }) => code !== 0)) return yield* new AlreadySaid()
 })
 
-/** The workers as the private listener sees them. A worker that does not respond keeps its last metrics. */
+/** A worker that does not respond keeps its last metrics. */
 const viewOf = (state: State): WorkersAdmin.Workers => ({
   count: state.count,
   serving: () => serving(state).length,
@@ -135,7 +131,6 @@ const signals = Layer.unwrap(
   )
 )
 
-/** Runs `count` workers behind one port and their shared private listener, until interrupted. */
 export const supervise = (count: number) =>
   Effect.gen(function* () {
     const { adminHost, adminHosts, adminPort, databasePoolSize } = yield* AppConfig

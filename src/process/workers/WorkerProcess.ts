@@ -4,12 +4,10 @@ import { Deferred, Effect, Predicate } from "effect"
 import type { Metrics } from "../../http/admin/exposition.ts"
 
 export interface WorkerProcess {
-  /** From 1. A replacement has the same number. */
   readonly number: number
   readonly worker: Worker
   readonly ready: Deferred.Deferred<void>
   readonly ended: Deferred.Deferred<End>
-  /** The port of its private listener; undefined until it listens. */
   adminPort: number | undefined
   metrics: Metrics
 }
@@ -24,10 +22,7 @@ export const isServing = ({ ended, ready }: WorkerProcess): boolean =>
 
 const newline = "\n".charCodeAt(0)
 
-/**
- * Copies a log line by line: a pipe write is atomic only up to 4 KiB, so longer lines of two workers could interleave.
- * A slow reader of the log slows down the worker.
- */
+/** Whole lines: a pipe write is atomic only up to 4 KiB. A slow reader of the log slows down the worker. */
 export const copyLines = (from: Readable, to: Writable): void => {
   let rest: Buffer = Buffer.alloc(0)
   const write = (bytes: Buffer): void => {
@@ -43,11 +38,9 @@ export const copyLines = (from: Readable, to: Writable): void => {
   from.once("end", () => write(rest.length === 0 ? rest : Buffer.concat([rest, Buffer.from("\n")])))
 }
 
-/** Pipes the stdout of workers through this process, unless it is a terminal. Workers inherit stderr. */
 export const configure = (toTerminal: boolean): Effect.Effect<void> =>
   Effect.sync(() => {
-    // Round-robin: if workers accept connections themselves, the system prefers the awake ones, and connections that wait
-    // for a worker are lost if it ends.
+    // Round-robin: the system would prefer awake workers, and connections waiting for a worker that ends would be lost.
     cluster.schedulingPolicy = cluster.SCHED_RR
     cluster.setupPrimary({ stdio: ["ignore", toTerminal ? "inherit" : "pipe", "inherit", "ipc"] })
     process.stdout.on("error", () => undefined)
@@ -60,7 +53,6 @@ export const configure = (toTerminal: boolean): Effect.Effect<void> =>
 const adminPortOf = (message: unknown): number | undefined =>
   Predicate.hasProperty(message, "adminPort") && typeof message.adminPort === "number" ? message.adminPort : undefined
 
-/** Starts a worker, which ends whenever this process ends. */
 export const launch = (number: number, env: Readonly<Record<string, string>>): Effect.Effect<WorkerProcess> =>
   Effect.sync(() => {
     const worker = cluster.fork(env)
@@ -83,10 +75,9 @@ export const launch = (number: number, env: Readonly<Record<string, string>>): E
     return it
   })
 
-/** Timeout for one worker, so that it does not delay the answer for all. */
+/** One slow worker must not delay the answer for all. */
 const answerMs = 2_000
 
-/** Requests a path of a worker's private listener. The reply is undefined if the worker does not respond. */
 export const ask = ({ adminPort, number }: WorkerProcess, path: string) =>
   Effect.tryPromise(async () => {
     const signal = AbortSignal.timeout(answerMs)

@@ -7,16 +7,15 @@ import type { AppConfig } from "../../settings/Settings.ts"
 
 export const isWorker = cluster.isWorker
 
-/** True in the one process that prints startup messages: the only process, or the first worker. */
+/** The one process that prints startup messages: the only one, or the first worker. */
 export const isFirst = cluster.isPrimary || cluster.worker?.id === 1
 
-/** The number of workers to start; 1 if this process serves requests itself. */
 export const workersOf = ({ workers }: AppConfig["Service"]): number => {
   if (isWorker) return 1
   return workers === "auto" ? availableParallelism() : workers
 }
 
-/** The private listener of a worker. Sends its port to the supervisor. */
+/** Sends the port of the worker's private listener to the supervisor. */
 export const admin = Layer.effectDiscard(
   Effect.gen(function* () {
     const context = yield* Layer.build(Admin.listener({ host: "127.0.0.1", port: 0, hosts: [], exclusive: true }))
