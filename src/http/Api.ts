@@ -22,7 +22,7 @@ export const DecodedApi = HttpApi.make("quarry").add(
   WebhooksGroup
 )
 
-/** The public API's definition. Clients can import it without the server. */
+/** Clients can import this definition without the server. */
 export class Api extends HttpApi.make("quarry")
   .add(SearchGroup, PagesGroup)
   .addHttpApi(DecodedApi)
@@ -41,5 +41,4 @@ export const documentOptions: OpenApi.FromApiOptions = {
   includeAnnotationKey: (key) => documentKeys.has(key) || key === "enum"
 }
 
-/** Returns the API's OpenAPI document. */
 export const describeApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api, documentOptions)

@@ -20,19 +20,14 @@ export interface LogFields {
   readonly reserve_ms?: number
   readonly search_ms?: number
   readonly page_ms?: number
-  /** Reason that a page could not be read (R59). */
   readonly reason?: string
   readonly settle_ms?: number
 }
 
-/** Request state filled by middleware and handlers, and written by the edge to the response and the log. */
 export interface RequestState {
   readonly id: string
   readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
-  /**
-   * Work that continues after the client disconnects, such as a dispatched search. The access log entry waits for it,
-   * so that charges without a response are logged. A streamed response's entry always waits.
-   */
+  /** Work that continues after a disconnect. The access log entry waits for it, so that it has all charges. */
   work: Effect.Effect<void> | undefined
   /** The query string has too many parameters, so the router runs without it (R70). */
   hasTooManyParameters: boolean

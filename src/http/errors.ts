@@ -7,20 +7,15 @@ import { UnreadableReason } from "../domain/pages/UnreadableReason.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
 import { Moment, toMomentOrNull } from "./timestamps.ts"
 
-/**
- * The API's errors with their statuses and envelopes. Each schema decodes to a domain error and encodes to the
- * envelope that clients read. Endpoints declare their errors; the edge encodes the undeclared ones.
- */
+/** The API's errors with statuses and envelopes. The edge encodes errors that an endpoint does not declare. */
 
-/** Facts that a client reads from the response in addition to the error's fields. Absent in the server. */
 export interface ResponseFacts {
-  /** Same value as the `X-Request-Id` header. */
   readonly requestId?: string
-  /** The `Retry-After` header in seconds. `QuarryClient` sets it; a client made from `Api` alone does not read headers. */
+  /** In seconds, from `Retry-After`. `QuarryClient` sets it; a client made from `Api` alone does not read headers. */
   readonly retryAfterSeconds?: number
 }
 
-/** The error as a client decodes it. Every error is one, because all facts are optional. */
+/** The error as a client decodes it. The cast: all facts are optional, so every error has this type. */
 const received = <E extends object>(error: Schema.Codec<E, unknown>): Schema.Codec<E & ResponseFacts> =>
   Schema.toType(error) as Schema.Codec<E & ResponseFacts>
 
@@ -399,7 +394,6 @@ export const noteError = (error: unknown): Effect.Effect<void> =>
     if (Predicate.hasProperty(error, "_tag")) addLogFields(state, { outcome: String(error._tag) })
   })
 
-/** Returns the status and envelope of an error, and records it as the outcome in the access log. */
 export const encodeApiError = (error: ApiError) =>
   Effect.map(CurrentRequest, (state) => {
     addLogFields(state, { outcome: error._tag })
@@ -409,6 +403,5 @@ export const encodeApiError = (error: ApiError) =>
 export const apiErrorResponse = (error: ApiError): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   Effect.map(encodeApiError(error), ({ body, status }) => HttpServerResponse.jsonUnsafe(body, { status }))
 
-/** Converts an API error to its response. The edge turns any other error into a 500. */
 export const answerError = <E>(error: E): Effect.Effect<HttpServerResponse.HttpServerResponse, E> =>
   isApiError(error) ? apiErrorResponse(error) : Effect.fail(error)

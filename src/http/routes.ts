@@ -15,7 +15,6 @@ import { rateLimitHeaders } from "./responses/headers.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Counts the request. Fails with `rate_limited` above the limit. */
 export const admit = (limiter: RateLimiter["Service"], principal: Principal): Effect.Effect<void, RateLimited> =>
   Effect.withFiber(({ context }) =>
     Effect.flatMap(
@@ -29,7 +28,7 @@ export const admit = (limiter: RateLimiter["Service"], principal: Principal): Ef
     )
   )
 
-/** The order of R1: the credential, the rate limit, and only then any decoding. */
+/** Checks the credential and then the rate limit, before any decoding (R1). */
 const makeGates = Effect.gen(function* () {
   const authenticate = yield* makeAuthentication
   const limiter = yield* RateLimiter
@@ -50,12 +49,11 @@ export const gates = Layer.effect(
 
 export type Endpoint = Pick<HttpApiEndpoint.Top, "method" | "path">
 
-/** Serves an endpoint whose handler reads the request itself, with less CPU than `HttpApiBuilder` (docs/internals/machinery.md). */
+/** The handler reads the request itself, with less CPU than `HttpApiBuilder` (docs/internals/machinery.md). */
 export const rawRoute = <E, R>({ method, path }: Endpoint, httpEffect: Effect.Effect<Response, E, R>) =>
   // The cast: every endpoint path starts with a slash, which `Top` does not express.
   HttpRouter.route(method, path as HttpRouter.PathInput, httpEffect)
 
-/** Builds raw routes behind the gates. */
 export const makeGatedRoute = Effect.map(
   makeGates,
   (pass) =>

@@ -1,7 +1,7 @@
 import { DateTime, Schema, SchemaTransformation } from "effect"
 import { toMoment } from "../domain/requests/fields.ts"
 
-/** A timestamp: ISO 8601 in UTC with milliseconds for clients, Unix milliseconds internally. */
+/** ISO 8601 in UTC with milliseconds for clients, Unix milliseconds internally. */
 export const Moment = Schema.String.annotate({ description: "ISO 8601 timestamp in UTC", format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.Number,
@@ -15,5 +15,4 @@ export const Moment = Schema.String.annotate({ description: "ISO 8601 timestamp 
 export const toMomentOrNull = (millis: number | undefined): string | null =>
   millis === undefined ? null : toMoment(millis)
 
-/** A nullable timestamp. The description says when it is null. */
 export const momentOrNull = (description: string) => Schema.NullOr(Moment).annotate({ description })

@@ -20,7 +20,6 @@ import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
 const orNotFound = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
   value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
 
-/** Clears the account's customer id, and queues the customer's deletion at the payment provider. */
 const leaveProvider = ({ billing }: MemoryStore["Service"], accountId: string, dueAt: number): void => {
   const billed = billing.accounts.get(accountId)
   if (billed?.customerId === undefined) return

@@ -29,7 +29,7 @@ const billedOf = (store: Store, accountId: string) => {
 
 const keyOf = (accountId: string, start: number): string => `${accountId} ${start}`
 
-/** Moves a period to the provider's dates if it was opened before the provider's notification arrived (R31). */
+/** The period may have been opened before the provider's notification arrived (R31). */
 const movePeriod = (store: Store, accountId: string, period: NonNullable<AccountTerms["period"]>): void => {
   const { allowances } = store
   if (period.of === undefined || allowances.has(keyOf(accountId, period.start))) return
@@ -76,7 +76,6 @@ const enterTerms = (store: Store, stored: StoredAccount, terms: AccountTerms, no
   stored.allowance = enterPeriod(store, stored.account, now, { quota })
 }
 
-/** Writes an event for each unpaid renewal, once. */
 const noticePastDue = (store: Store, accountId: string, it: SoldSubscription, now: number): void => {
   const { id, modifiedAt, pastDueAt = modifiedAt, period, plan } = it
   const data = { plan, past_due_since: toMoment(pastDueAt), current_period_end: toMoment(period.end) }
@@ -105,7 +104,7 @@ const bookSubscriptions = (store: Store, plans: PlanTable, reading: Subscription
   return found.isChanged || found.terms.plan !== plan ? "changed" : "unchanged"
 }
 
-/** Takes back the refunded credits of an order, or returns credits that were taken back in excess (R40). */
+/** Takes back refunded credits, or returns credits that were taken back in excess (R40). */
 const settleOrder = (store: Store, stored: StoredAccount, orderId: string, now: number): void => {
   const booked = store.billing.orders.get(orderId)
   if (booked === undefined) return

@@ -3,14 +3,12 @@ import type { Principal } from "../domain/accounts/Principal.ts"
 import { Accounts, type PlanChoice } from "../services/accounts/Accounts.ts"
 import { KeyStore } from "../services/keys/KeyStore.ts"
 
-/** An account with one key, for tests of services that act for somebody. */
 export interface Caller {
   readonly principal: Principal & { readonly _tag: "key" }
-  /** The secret of the key, for tests over HTTP. */
   readonly secret: Redacted.Redacted
 }
 
-/** Creates an account and its key. The trial's 100 credits are its own, unless a plan is given. */
+/** The trial's 100 credits are the account's own, unless a plan is given. */
 export const make = Effect.fnUntraced(function* (choice: PlanChoice = { plan: "trial" }, email = "test@example.com") {
   const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.create({ ...choice, email }))
   const keys = yield* KeyStore

@@ -39,10 +39,7 @@ import * as QueryLogMemory from "./QueryLogMemory.ts"
 import * as SessionsMemory from "./SessionsMemory.ts"
 import * as WebhookClientMemory from "./WebhookClientMemory.ts"
 
-/*
- * All services in memory, for tests of code that uses them, without a database, network or real clock. The conformance
- * suites verify that these layers follow the real rules for credits, limits and credentials.
- */
+/* All services without database, network or real clock. The conformance suites hold them to the real rules. */
 
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
@@ -53,7 +50,6 @@ export const storage = Layer.mergeAll(
   QueryLogMemory.layer
 ).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 
-/** Providers that return the rows or error of a function. Rows are ranked as usual. */
 export const providers = (
   search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
 ): Layer.Layer<Providers> =>
@@ -70,20 +66,16 @@ export const providers = (
   })
 
 export interface Options {
-  /** Lifetime of cached answers. 0 turns the result cache off. */
   readonly cacheTtl?: Duration.Duration
   readonly limiter?: Layer.Layer<RateLimiter>
-  /** Turns on the demo without API keys. */
   readonly demoOrigin?: string
   readonly corsOrigins?: ReadonlyArray<string>
-  /** Turns on the marketplace, with the growth plan for its subscribers. */
   readonly marketplaceSecret?: Redacted.Redacted
   readonly web?: Layer.Layer<PageFetcher | PageParser>
-  /** Nothing can be bought by default. */
   readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks>
 }
 
-/** A deployment without a mail server. An unsubscribe link identifies its account by the plain id. */
+/** Without a mail server. An unsubscribe link identifies its account by the plain ID. */
 export const eventEmails = Layer.succeed(EventEmails, {
   delivers: false,
   send: () => Effect.void,

@@ -87,7 +87,6 @@ const revoke = Effect.fnUntraced(function* ({ store }: Deps, id: string, account
   return toApiKey(store, { ...key, revokedAt: now }, now)
 })
 
-/** A key to create. A rotated key has an origin and the key that it replaces. */
 interface Issue extends NewKeyOptions {
   readonly accountId: string
   readonly originId: string | undefined
@@ -190,7 +189,6 @@ const authenticate = Effect.fnUntraced(function* ({ store }: Deps, secret: Redac
   return principal
 })
 
-/** API keys in memory, without a cache. Each operation is a single synchronous step. */
 export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effect(
   KeyStore,
   Effect.gen(function* () {

@@ -34,7 +34,7 @@ interface Deps {
   readonly leaseMs: number
 }
 
-/** The ledger in memory. Each operation is a single synchronous step, so it needs no locks. */
+/** Each operation is a single synchronous step, so it needs no locks. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, MemoryStore | Ids> =>
   Layer.effect(
     Ledger,
@@ -77,7 +77,6 @@ const advance = (store: Store, stored: StoredAccount, now: number): void => {
   stored.allowance = enterPeriod(store, account, now, { quota: account.quota ?? 0 })
 }
 
-/** The current allowance. Opens the next period if the stored one has ended. */
 const current = (store: Store, stored: StoredAccount, now: number): Allowance => {
   advance(store, stored, now)
   const { period } = stored.allowance
@@ -163,7 +162,7 @@ const reserveKeyed = Effect.fnUntraced(function* (
   return { _tag: "held", hold }
 })
 
-/** Ends a hold and returns uncharged credits to their source. Undefined if it has already ended. */
+/** Returns uncharged credits to their source. Undefined if the hold has already ended. */
 const end = (store: Store, id: string, charge: number): LedgerEntry | undefined => {
   const stored = store.holds.get(id)
   if (stored === undefined) return undefined
@@ -284,7 +283,6 @@ const sweep = (store: Store, now: number): number => {
   return expired.length
 }
 
-/** Repairs the findings of `discrepancies`. In memory, accounts never share entries. */
 const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
   const stored = store.accounts.get(it.accountId)
   if (stored === undefined) return yield* new NotFound({ message: `There is no account ${it.accountId}.` })

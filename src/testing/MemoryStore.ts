@@ -26,16 +26,14 @@ export interface StoredAccount {
   allowance: StoredAllowance
   balance: number
   owed: number
-  /** Number of grants so far. */
   fillings: number
 }
 
-/** A key without its bounds, which are stored by origin. */
+/** The bounds are stored by origin. */
 export interface StoredKey extends Omit<ApiKey, "bounds" | "spending"> {
   readonly originId: string
 }
 
-/** Credits spent and held in one period of a key's budget. */
 export interface StoredSpending {
   credits: number
 }
@@ -51,7 +49,6 @@ export interface StoredUse {
   readonly request: KeyedRequest
   readonly holdId: string
   readonly at: number
-  /** Undefined until the request is charged. */
   answer: string | undefined
 }
 
@@ -60,14 +57,10 @@ export interface LedgerEntry {
   readonly allowance: StoredAllowance | undefined
   readonly quotaCredits: number
   readonly balanceCredits: number
-  /** Change of the debt. */
   readonly owedCredits?: number
-  /** Id of the hold or grant. */
   readonly cause: string
-  /** For a grant: the resulting pack balance, and the reason. */
   readonly balanceAfter?: number
   readonly reason?: string
-  /** True for an entry that corrects charges to match the log. */
   readonly corrects?: true
 }
 
@@ -88,7 +81,6 @@ export interface StoredEndpoint {
   endpoint: Endpoint
   secret: Redacted.Redacted
   old: { readonly secret: Redacted.Redacted; readonly until: number } | undefined
-  /** Time of the last address change. */
   addressSince: number
   pausedAt: number | undefined
 }
@@ -107,22 +99,17 @@ export interface StoredDelivery extends Omit<Delivery, "nextAttemptAt" | "event"
 }
 
 export interface StoredEvents {
-  /** Number of ids issued so far. */
   count: number
   hasEmails: boolean
   readonly causes: Set<string>
   readonly settings: Map<string, EventSettings>
   readonly endpoints: Map<string, StoredEndpoint>
-  /** Accounts whose endpoints the operator has paused, with the time. */
   readonly paused: Map<string, number>
   deliveries: Array<StoredDelivery>
-  /** Dropped deliveries that no replica has counted yet. */
   dropped: Array<Dropped>
 }
 
-/**
- * The data that the memory layers share, as the SQL layers share a database. It never shrinks, so it is for tests only.
- */
+/** Shared by the memory layers, as the SQL layers share a database. It never shrinks, so it is for tests only. */
 export class MemoryStore extends Context.Service<
   MemoryStore,
   {
@@ -130,16 +117,13 @@ export class MemoryStore extends Context.Service<
     readonly subscribers: Map<string, string>
     readonly allowances: Map<string, StoredAllowance>
     readonly holds: Map<string, StoredHold>
-    /** The last use of each idempotency key, by account, route and key. */
     readonly uses: Map<string, StoredUse>
     readonly entries: Array<LedgerEntry>
-    /** Entries of settled holds, by hold id. */
     readonly settlements: Map<string, LedgerEntry>
     readonly queries: Array<StoredLogEntry & { readonly holdId: string | undefined }>
     readonly keys: Map<string, StoredKey>
-    /** Bounds by key origin. */
     readonly bounds: Map<string, KeyBounds>
-    /** Spending by key origin, period and its start. */
+    /** By key origin, period and its start. */
     readonly spending: Map<string, StoredSpending>
     readonly billing: StoredBilling
     readonly events: StoredEvents
@@ -181,7 +165,6 @@ export class MemoryStore extends Context.Service<
   )
 }
 
-/** Returns the spending in a budget's period at `now`, creating it if necessary. */
 export const enterSpending = (
   store: MemoryStore["Service"],
   originId: string,
@@ -197,11 +180,7 @@ export const enterSpending = (
 const isTaken = (store: MemoryStore["Service"], scope: string, accountId: string): boolean =>
   [...store.accounts.values()].some(({ account, allowance }) => allowance.scope === scope && account.id !== accountId)
 
-/**
- * Returns the account's allowance at `now`, creating it if necessary. With `quota`, an existing allowance gets that
- * quota, but never less than its used credits. A mailbox has one trial grant: while another account has it, the quota
- * is `own` (R32).
- */
+/** The quota is never below the used credits. `own` applies while another account has the mailbox's trial (R32). */
 export const enterPeriod = (
   store: MemoryStore["Service"],
   account: Account,

@@ -26,10 +26,7 @@ interface Checkout {
     | { readonly kind: "pack"; readonly credits: number; readonly cents: number }
 }
 
-/**
- * The provider's objects, which tests can change. Each change adds deliveries to `outbox`. The test decides which of
- * them arrive, when, and how often.
- */
+/** Tests can change the objects. Each change adds deliveries to `outbox`; the test decides which arrive, and when. */
 export interface ProviderState {
   readonly customers: Map<string, { email: string; accountId: string }>
   readonly checkouts: Map<string, Checkout>
@@ -39,7 +36,6 @@ export interface ProviderState {
   outbox: Array<Nudge>
   isUp: boolean
   declines: boolean
-  /** If true, calls fail because another change is in progress. */
   isLocked: boolean
   readonly refunds: Array<{ readonly orderId: string; readonly at: number }>
   readonly calls: Map<string, number>
@@ -47,7 +43,7 @@ export interface ProviderState {
   readonly name: number
 }
 
-/** Makes ids unique across providers, because tests share a store. */
+/** Makes IDs unique across providers, because tests share a store. */
 let providers = 0
 
 const fresh = (): ProviderState => ({
@@ -125,7 +121,6 @@ const subscribe = (state: ProviderState, { accountId, customerId }: Buyer, plan:
   planOrder(state, subscription, "create", standardPlans[plan].priceCents, now)
 }
 
-/** Pays on the checkout page. A checkout can be paid only once. */
 const pay = (state: ProviderState, checkoutId: string, now: number): void => {
   const checkout = state.checkouts.get(checkoutId)
   if (checkout === undefined) return
@@ -158,7 +153,6 @@ const end = (state: ProviderState, it: Mutable<Subscription>, now: number): void
   nudgeSubscription(state, it, now)
 }
 
-/** Changes the plan immediately and charges the difference for the rest of the period. */
 const changeNow = (state: ProviderState, it: Mutable<Subscription>, plan: SoldPlan, now: number): void => {
   const from = it.plan ?? plan
   it.plan = plan
@@ -175,7 +169,6 @@ const changeNow = (state: ProviderState, it: Mutable<Subscription>, plan: SoldPl
   )
 }
 
-/** Starts the next period of a subscription. The period advances first, then the payment succeeds or fails. */
 const renew = (state: ProviderState, it: Mutable<Subscription>): void => {
   const at = it.period.end
   if (it.cancelAtPeriodEnd) {
@@ -201,7 +194,6 @@ const advance = (state: ProviderState, now: number): void => {
   }
 }
 
-/** Replaces the card, which pays what is past due. */
 const recover = (state: ProviderState, it: Mutable<Subscription>, now: number): void => {
   if (it.status !== "past_due") return
   it.status = "active"
@@ -222,7 +214,7 @@ const refund = (state: ProviderState, order: Mutable<Order>, cents: number, now:
   nudgeOrder(state, order, now)
 }
 
-/** Opens a chargeback, for which there is no delivery. Losing it ends the subscription that it paid for. */
+/** A chargeback has no delivery. Losing it ends the subscription that it paid for. */
 const dispute = (state: ProviderState, order: Order, status: Dispute["status"], now: number): void => {
   const known = [...state.disputes.values()].find(({ orderId }) => orderId === order.id)
   const id = known?.id ?? nextId(state, "dis")
@@ -232,7 +224,6 @@ const dispute = (state: ProviderState, order: Order, status: Dispute["status"], 
   if (subscription !== undefined && subscription.status !== "ended") end(state, subscription, now)
 }
 
-/** Test controls of the in-memory provider. */
 export class ProviderLevers extends Context.Service<
   ProviderLevers,
   {
@@ -243,9 +234,8 @@ export class ProviderLevers extends Context.Service<
     readonly refund: (orderId: string, cents: number) => Effect.Effect<void>
     readonly void: (orderId: string) => Effect.Effect<void>
     readonly dispute: (orderId: string, status: Dispute["status"]) => Effect.Effect<void>
-    /** Cancels at the provider's portal, at the end of the period or immediately. */
     readonly cancel: (subscriptionId: string, atOnce: boolean) => Effect.Effect<void>
-    /** Changes the plan at the provider's portal. A downgrade creates no order. */
+    /** At the provider's portal. A downgrade creates no order. */
     readonly changeAtPortal: (subscriptionId: string, plan: SoldPlan) => Effect.Effect<void>
     /** Creates a second subscription for a customer, which our own routes never do. */
     readonly subscribe: (buyer: Buyer, plan: SoldPlan) => Effect.Effect<void>
@@ -290,7 +280,6 @@ const leversOf = (state: ProviderState): ProviderLevers["Service"] => {
 
 const pageMs = 24 * 60 * 60 * 1000
 
-/** Wraps a call: counts it, and fails while the provider is down. */
 const call = <A, E = never>(
   state: ProviderState,
   name: string,
@@ -437,7 +426,6 @@ const looks = (
   }
 }
 
-/** The payment provider in memory, which behaves like a real one at the speed that a test sets. */
 export const layer: Layer.Layer<PaymentProvider | ProviderLevers> = Layer.effectContext(
   Effect.sync(() => {
     const state = fresh()

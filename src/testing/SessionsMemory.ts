@@ -14,9 +14,7 @@ import { Ids } from "../services/Ids.ts"
 export class SignedIn extends Context.Service<
   SignedIn,
   {
-    /** Opens a session and returns its `Cookie` header. */
     readonly cookie: (account: Account) => Effect.Effect<string>
-    /** Issues an access token to an app and returns its `Authorization` header. */
     readonly app: (account: Account, scopes?: ReadonlyArray<ToolScope>) => Effect.Effect<string>
   }
 >()("quarry/testing/SignedIn") {}
@@ -27,7 +25,7 @@ const closed = Effect.fail(new SignInFailed({ message: "Only the test signs peop
 
 const expired = Effect.fail(new AuthorizationRequestExpired())
 
-/** Sign-in pages and routes that always fail: tests open sessions with `SignedIn`. */
+/** Fail always: tests open sessions with `SignedIn`. */
 const closedPages = Layer.mergeAll(
   Layer.succeed(SignIn, {
     providers: [],
@@ -76,7 +74,7 @@ const connectedAppsIn = (apps: Map<string, string>) =>
     end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
   })
 
-/** Sessions in memory. Each request reads the account from its store, as the real layer does. */
+/** Each request reads the account from its store, as the real layer does. */
 const sessions = Layer.effectContext(
   Effect.gen(function* () {
     const accounts = yield* Accounts

@@ -8,16 +8,13 @@ import {
   WebhookUnreachable
 } from "../services/webhooks/WebhookClient.ts"
 
-/** Controls the responses of webhook endpoints and records their requests. */
 export class Receivers extends Context.Service<
   Receivers,
   {
     readonly posts: Array<WebhookPost>
-    /** Undefined for an unreachable endpoint. */
     answer: (post: WebhookPost) => WebhookAnswer | undefined
     reason: string
     isClosed: (url: string) => boolean
-    /** True for an endpoint that never responds. */
     isSilent: (url: string) => boolean
   }
 >()("quarry/testing/Receivers") {}

@@ -7,11 +7,9 @@ interface Credit {
   readonly credits: number
   readonly cause: string
   readonly reason: string
-  /** The time of a purchase or grant, which causes an event; undefined for returned credits. */
   readonly grantedAt: number | undefined
 }
 
-/** Adds pack credits, settles what the account owes (R40), and returns the balance. */
 export const addCredits = (
   store: Store,
   stored: StoredAccount,
@@ -40,7 +38,7 @@ export const addCredits = (
   return stored.balance
 }
 
-/** Takes credits back as far as possible and records the rest as owed (R40). */
+/** Records as owed what the balance does not cover (R40). */
 export const takeBack = (store: Store, stored: StoredAccount, credits: number, cause: string, now: number): void => {
   const before = { used: stored.allowance.used, balance: stored.balance }
   const taken = Math.min(stored.balance, credits)

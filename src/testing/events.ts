@@ -42,7 +42,6 @@ const noteDropped = (
   { endpointId, event }: Pick<StoredDelivery, "endpointId" | "event">
 ) => events.dropped.push({ accountId: event.accountId, endpointId, reason, deliveries: 1 })
 
-/** Cancels the selected pending deliveries and returns their number. */
 export const dropPending = (
   store: Store,
   reason: keyof typeof droppedError,
@@ -58,7 +57,6 @@ export const dropPending = (
   return dropped.length
 }
 
-/** Deletes events older than `before` and returns the number of their deliveries. */
 export const pruneEvents = (store: Store, before: number): number => {
   const { events } = store
   const old = events.deliveries.filter(({ event }) => event.createdAt < before)
@@ -80,7 +78,7 @@ export const makeEvent = (
   now: number
 ): StoredDelivery["event"] => ({ id: `evt_${hex(++store.events.count)}`, accountId, type, data, createdAt: now })
 
-/** Writes an event and its deliveries, once per cause. Writes nothing if there is no receiver. */
+/** Once per cause. Writes nothing if there is no receiver. */
 export const addEvent = (
   store: Store,
   accountId: string,
@@ -179,7 +177,6 @@ export const noticeNewKey = (store: Store, key: StoredKey, previousId: string | 
 export const noticeRevokedKey = (store: Store, key: StoredKey, now: number): void =>
   addEvent(store, key.accountId, "key.revoked", `key.revoked:${key.id}`, keyData(key), now)
 
-/** Writes events for keys that expire between two times, once per expiry. */
 export const noticeExpiring = (store: Store, now: number, horizon: number): void => {
   for (const key of store.keys.values()) {
     const expiresAt = store.bounds.get(key.originId)?.expiresAt

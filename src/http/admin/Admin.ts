@@ -62,10 +62,7 @@ const notFound = HttpRouter.middleware(
   { global: true }
 )
 
-/**
- * Rejects requests that the router would parse slowly: too many parameters (R70), and escapes in a path, which no
- * route has. The router copies the whole path for each escaped percent sign.
- */
+/** The router parses many parameters slowly (R70), and copies the path for each escaped `%`, which no route has. */
 const parsable = HttpRouter.middleware(
   (app) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
@@ -75,7 +72,6 @@ const parsable = HttpRouter.middleware(
   { global: true }
 )
 
-/** Adds the request ID to every response (R2). */
 const identified = Layer.unwrap(
   Effect.map(Ids, (ids) =>
     HttpRouter.middleware(
@@ -100,10 +96,7 @@ export interface AdminOptions {
   readonly hosts: ReadonlyArray<string>
 }
 
-/**
- * The private listener: liveness, readiness, providers, status and metrics (R34). It is built before the public
- * listener and so closes after it, which lets readiness report the drain.
- */
+/** The private listener (R34), built before the public one so that it closes last and readiness reports the drain. */
 export const layer = (options: AdminOptions) =>
   // Provides nothing: the public listener would otherwise add its routes to this router.
   options.port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(listener(options)))

@@ -14,7 +14,7 @@ export interface Workers {
   readonly count: number
   readonly serving: () => number
   readonly listener: () => ListenerState
-  /** Queries every serving worker. Omits workers that do not respond in time. */
+  /** Omits workers that do not respond in time. */
   readonly ask: (path: string) => Effect.Effect<ReadonlyArray<WorkerReply>>
   readonly metrics: Effect.Effect<ReadonlyArray<Metrics>>
 }
@@ -23,7 +23,6 @@ const Health = Schema.Struct({ healthy: Schema.Boolean, checks: Schema.Record(Sc
 
 const unanswered: typeof Health.Type = { healthy: false, checks: {} }
 
-/** Merges checks: `ok` only if every worker reports `ok`. */
 const worst = (all: ReadonlyArray<typeof Health.Type>): Readonly<Record<string, string>> => {
   const checks: Record<string, string> = {}
   for (const health of all) {
@@ -93,6 +92,5 @@ const routes = (workers: Workers) =>
     })
   )
 
-/** The supervisor's private listener, for all workers together. */
 export const layer = (options: AdminOptions, workers: Workers) =>
   options.port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(serve(routes(workers), options)))

@@ -10,7 +10,6 @@ interface Family {
 
 export type Metrics = ReadonlyMap<string, Family>
 
-/** Parses the output of `PrometheusMetrics.format`, where samples follow the type of their metric. */
 export const parse = (text: string): Metrics => {
   const metrics = new Map<string, Family>()
   let head: Array<string> = []

@@ -37,14 +37,11 @@ const makeForbid = () => {
   })
 }
 
-/**
- * Rejects requests for hosts that could belong to a web page (R72). The listener has no password, so DNS rebinding
- * would let pages that an operator visits read its metrics and provider state.
- */
+/** Without this check, DNS rebinding would let web pages read this listener, which has no password (R72). */
 export const trustedHosts = (names: ReadonlyArray<string>) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
-      // Starts the counter at 0, because Prometheus would miss the first increase otherwise.
+      // Starts at 0, because Prometheus would miss the first increase otherwise.
       yield* Metric.update(forbiddenHosts.of(), 0)
       const trusted = new Set(names.map((name) => name.toLowerCase()))
       const forbid = makeForbid()

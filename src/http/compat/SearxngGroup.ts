@@ -7,7 +7,6 @@ import { ownErrors } from "./CompatError.ts"
 import { alias, documented } from "./endpoints.ts"
 import { LongQuery } from "./fields.ts"
 
-/** Supported parameters. SearXNG's other parameters are accepted and ignored. */
 export const SearxngParameters = Schema.Struct({
   q: LongQuery,
   format: Schema.optionalKey(
@@ -82,7 +81,6 @@ const description =
 const get = { success: SearxngAnswer, error: ownErrors }
 const post = { ...get, payload: SearxngForm.pipe(HttpApiSchema.asFormUrlEncoded()) }
 
-/** SearXNG's search, at each address that clients derive from `/compat/searxng`. */
 export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
   .add(
     HttpApiEndpoint.get("getSearch", "/compat/searxng/search", get)

@@ -12,7 +12,6 @@ import type { CompatError } from "./CompatError.ts"
 
 export type Engines = Readonly<Record<string, Target>>
 
-/** A search request translated from another service's format. */
 export interface CompatRequest {
   /** Not limited in length, because programs send whole conversations. Each query of a list is a search of its own. */
   readonly query: string | ReadonlyArray<string>
@@ -20,12 +19,10 @@ export interface CompatRequest {
   readonly geo?: string | undefined
   readonly locale?: string | undefined
   readonly page?: number | undefined
-  /** The target may return fewer. */
   readonly num?: number | undefined
   /** Ignored if the target has no safe search. */
   readonly safe?: Safe | undefined
   readonly options?: OptionFields | undefined
-  /** Pages of the results whose text the response contains. */
   readonly pages?:
     | { readonly format: PageFormat; readonly urlsOf: (results: CompatResults) => ReadonlyArray<string> }
     | undefined
@@ -33,18 +30,16 @@ export interface CompatRequest {
 }
 
 export interface CompatResults {
-  /** The search, or the batch of several. */
   readonly id: string
   readonly requestId: string
-  /** The first query as it was searched. */
   readonly query: string
   readonly results: ReadonlyArray<OrganicResult>
   readonly durationMs: number
-  /** The text of pages by their address. A page that could not be read is absent. */
+  /** A page that could not be read is absent. */
   readonly texts?: ReadonlyMap<string, string>
 }
 
-/** The reading of a service's requests. */
+/** Reads a service's requests. All fields outside `fields` are accepted, ignored and listed in `X-Quarry-Ignored`. */
 export interface RequestForm {
   readonly name: CompatShape
   readonly fields: ReadonlyArray<string>
@@ -56,7 +51,6 @@ export interface RequestForm {
   readonly takesKeyInBody: boolean
 }
 
-/** The parts of a compatible search that differ between services. `serve` does the rest. */
 export interface Shape extends RequestForm {
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>
   /** Absent if the service's clients do not parse errors. They get the API's envelope. */
@@ -68,5 +62,4 @@ export interface ErrorAnswer {
   readonly body: unknown
 }
 
-/** A service with its own format of errors. */
 export type ShapeWithErrors = Shape & Required<Pick<Shape, "toError">>

@@ -18,7 +18,6 @@ const datesInOrder = acrossFields(({ end_date: before, start_date: after }) =>
     : undefined
 )
 
-/** Supported fields. Tavily's other fields are accepted and ignored. */
 export const TavilyRequest = Schema.Struct({
   query: LongQuery,
   max_results: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 5 if absent." })),

@@ -14,7 +14,6 @@ import { ExaGroup } from "./web/ExaGroup.ts"
 import { PerplexityGroup } from "./web/PerplexityGroup.ts"
 import { SerperGroup } from "./web/SerperGroup.ts"
 
-/** The OpenAPI description, including the compatible endpoints that the operator enabled. */
 export const describeApiWith = (shapes: ReadonlyArray<CompatShape>): OpenApi.OpenAPISpec => {
   const isOff = (shape: CompatShape): boolean => !shapes.includes(shape)
   const api = Api.add(

@@ -32,7 +32,6 @@ export const domains = (description: string) =>
       )
   )
 
-/** Returns the country and locale that a field with a language tag means. */
 export const placeOf = (field: string, language: string | undefined): Result.Result<LanguagePlace, InvalidRequest> => {
   if (language === undefined) return Result.succeed({})
   return Result.fromNullishOr(placeOfLanguage(language), () =>

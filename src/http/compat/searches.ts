@@ -14,8 +14,6 @@ import { searchFacts } from "../handlers/search.ts"
 import { settled } from "../handlers/settlements.ts"
 import type { CompatRequest, CompatResults, Shape } from "./Shape.ts"
 
-/** Runs the searches of a request in another service's format: one, or one for each of its queries. */
-
 const toSearchRequest = (shape: Shape, asked: CompatRequest, asText: string, state: RequestState) => {
   const { geo, locale, num = defaultNum, page, safe = "off", target = targets[0] } = asked
   const rules = targetRules[target]
@@ -34,10 +32,7 @@ const toSearchRequest = (shape: Shape, asked: CompatRequest, asText: string, sta
   })
 }
 
-/**
- * Combines the results of several searches by rank, each address once. Fails if a provider failed and nothing was found,
- * because a failure must not look like an answer without results.
- */
+/** Combines results by rank, each address once. A failure with no results must not look like an empty answer. */
 const combine = (
   rows: ReadonlyArray<RowBody>
 ): Result.Result<ReadonlyArray<OrganicResult>, UpstreamError | UpstreamTimeout> => {
@@ -70,7 +65,6 @@ export const makeSearches = Effect.gen(function* () {
     return { found, receipt: settlement.receipt }
   })
 
-  /** Runs several searches as one batch: a credit for each, reserved together. */
   const runAll = Effect.fnUntraced(function* (
     principal: Principal,
     asked: ReadonlyArray<SearchRequest>,

@@ -14,7 +14,6 @@ import { makeSearches } from "./searches.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** Builds the handler for searches in another service's format. */
 export const makeServe = Effect.gen(function* () {
   const gate = yield* makeGate
   const runSearches = yield* makeSearches
@@ -38,7 +37,6 @@ export const makeServe = Effect.gen(function* () {
 
 const answer = ({ body, status }: ErrorAnswer) => HttpServerResponse.jsonUnsafe(body, { status })
 
-/** Encodes every error in the service's own format, including defects. */
 export const answerErrors = <E extends ApiError, R>(
   served: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   toError: (error: NoInfer<E> | InternalError) => ErrorAnswer
@@ -52,14 +50,12 @@ export const answerErrors = <E extends ApiError, R>(
     )
   )
 
-/** An `HttpApi` group, of which the routes need only the addresses. */
 export interface Group {
   readonly endpoints: Readonly<Record<string, Endpoint>>
 }
 
 type Handler = (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Request>
 
-/** Serves each address of a group in the same way. */
 export const routesOf = ({ endpoints }: Group, handler: Handler) =>
   Object.values(endpoints).map((endpoint) =>
     rawRoute(endpoint, Effect.flatMap(HttpServerRequest.HttpServerRequest, handler))
@@ -67,7 +63,6 @@ export const routesOf = ({ endpoints }: Group, handler: Handler) =>
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
 
-/** Answers unknown paths below a service's address in the format that its clients read. */
 export const unknownPaths = (name: CompatShape, toError: (error: NotFound) => ErrorAnswer) => {
   const message = `/compat/${name} has no route at this address. /openapi.json lists its routes.`
   const notFound = answer(toError(new NotFound({ message })))

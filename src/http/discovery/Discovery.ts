@@ -4,7 +4,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { cardType, catalog, discoveryPaths, registryEntry, serverCard } from "./documents.ts"
 
-/** Browsers may read the documents from any page, as the drafts of the discovery ask. */
+/** Browsers may read the documents from any page, as the discovery drafts require. */
 const headers = { "access-control-allow-origin": "*", "cache-control": "public, max-age=3600" }
 
 const json = (document: object, contentType = "application/json") =>
@@ -12,7 +12,6 @@ const json = (document: object, contentType = "application/json") =>
 
 const icon = readFileSync(new URL("icon.png", import.meta.url))
 
-/** `revisions` are those of the protocol that the MCP endpoint accepts, the latest first. */
 export const layer = (revisions: ReadonlyArray<string>) =>
   Layer.unwrap(
     Effect.map(Deployment, ({ origin }) =>

@@ -2,8 +2,6 @@ import { resourceOf } from "../../domain/accounts/OAuth.ts"
 import { hostOf } from "../../domain/net/Network.ts"
 import { version } from "../../domain/version.ts"
 
-/** Documents by which programs and directories find the MCP endpoint. They have nothing that a person must not see. */
-
 export const serverTitle = "Quarry web search"
 
 const description = "Searches the web and reads pages, with links to cite. Signs in by OAuth or takes an API key."
@@ -19,7 +17,7 @@ export const cardType = "application/mcp-server-card+json"
 
 const serverName = "quarry"
 
-/** The deployment's host without characters that a name cannot have, such as those of an IPv6 address. */
+/** The host without characters that a name cannot have, such as those of an IPv6 address. */
 const publisherOf = (origin: string): string =>
   hostOf(new URL(origin))
     .replaceAll(/[^a-zA-Z0-9.-]+/g, "-")
@@ -27,7 +25,6 @@ const publisherOf = (origin: string): string =>
 
 const namespaceOf = (origin: string): string => publisherOf(origin).split(".").toReversed().join(".")
 
-/** A PNG, which every program that shows icons can show, and the SVG of the site. */
 export const iconsOf = (origin: string) => [
   { src: `${origin}${discoveryPaths.icon}`, mimeType: "image/png", sizes: ["128x128"] },
   { src: `${origin}/favicon.ico`, mimeType: "image/svg+xml", sizes: ["any"] }
@@ -49,7 +46,6 @@ export const serverCard = (origin: string, revisions: ReadonlyArray<string>) => 
   remotes: [{ type: "streamable-http", url: resourceOf(origin), supportedProtocolVersions: revisions }]
 })
 
-/** The catalog that leads to the card. */
 export const catalog = (origin: string) => ({
   specVersion: "draft",
   entries: [
@@ -62,10 +58,7 @@ export const catalog = (origin: string) => ({
   ]
 })
 
-/**
- * The `server.json` with which an operator lists this deployment in the MCP registry. A key is optional, because
- * programs that know OAuth sign in without one. The registry takes icons over https only.
- */
+/** The `server.json` for the MCP registry. OAuth programs need no key, so it is optional. Icons require https. */
 export const registryEntry = (origin: string) => {
   const { icons, ...identity } = identityOf(origin)
   return {

@@ -13,9 +13,6 @@ import { documentAt } from "./openapi.ts"
 import { pageOf } from "./page.ts"
 import { style } from "./style.ts"
 
-/** Routes of the API reference: `/docs` for people and `/openapi.json` for programs. Both are made at the first request. */
-
-/** Headers that allow the page its own files and the API, and forbid frames, forms, other origins and text as code. */
 const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -28,20 +25,20 @@ const script = readFileSync(new URL("reference.js", import.meta.url), "utf8")
 const stylePath = `/docs/style-${fingerprint(style)}.css` as const
 const scriptPath = `/docs/script-${fingerprint(script)}.js` as const
 
-/** Loaded where it is needed, so that a start without such endpoints does not wait for their definitions. */
+/** Imported on demand, so that a start without such endpoints does not wait for their definitions. */
 const describeWith = (shapes: ReadonlyArray<CompatShape>) =>
   Effect.map(
     Effect.promise(() => import("../compat/document.ts")),
     ({ describeApiWith }) => describeApiWith(shapes)
   )
 
-/** Makes the document and its page. They take a fifth of a second, which a start does not wait for. */
+/** Runs at the first request, because it takes a fifth of a second. */
 const makeResponses = Effect.gen(function* () {
   const { origin } = yield* Deployment
   const { shapes } = yield* Compat
   const described = shapes.length === 0 ? describeApi() : yield* describeWith(shapes)
   const document = documentAt({ ...described }, origin)
-  // The API's own document has these parts; tests read the page and hold the document to the service.
+  // The cast: the API's own document has these parts. Tests read the page and hold the document to the service.
   const page = pageOf(
     document as unknown as Document,
     { style: stylePath, script: scriptPath },
@@ -67,7 +64,7 @@ const makeResponses = Effect.gen(function* () {
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const services = yield* Effect.context<Effect.Services<typeof makeResponses>>()
-    // A client that leaves must not end what others wait for.
+    // A client that disconnects must not interrupt the work that others wait for.
     const responses = yield* Effect.cached(Effect.uninterruptible(Effect.provide(makeResponses, services)))
     const route = (
       path: "/docs" | "/openapi.json" | typeof stylePath | typeof scriptPath,

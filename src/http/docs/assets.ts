@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { Effect } from "effect"
 import { type Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
 
-/** Static documents, compressed once. Responses share buffers, so slow readers need no extra memory. */
+/** Compressed once. Responses share buffers, so slow readers need no extra memory. */
 
 export interface AssetOptions {
   readonly text: string
@@ -41,7 +41,6 @@ export const codingFor = (acceptEncoding: string | undefined): Coding => {
 const matches = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch === "*" || ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === tag)
 
-/** Returns the asset in an accepted coding, or 304 if the client's copy is current. */
 export const assetResponse = ({ contentType, headers, text }: AssetOptions) => {
   const body = Buffer.from(text)
   const tag = `"${fingerprint(text)}"`

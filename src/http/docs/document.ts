@@ -93,7 +93,6 @@ export interface Field {
 
 const isNull = ({ type }: DocumentSchema): boolean => type === "null"
 
-/** Unwraps a list or nullable schema. Returns the object and its path prefix. */
 const objectIn = (schema: DocumentSchema, path: string): readonly [DocumentSchema, string] => {
   const options = schema.anyOf?.filter((option) => !isNull(option))
   if (options?.length === 1 && options[0] !== undefined) return objectIn(options[0], path)

@@ -1,7 +1,5 @@
 import { compatRequests, compatResponses } from "../compat/examples.ts"
 
-/** Examples of requests and answers, by the operation's id. The document shows them, and tests hold them to its schemas. */
-
 const batchId = "bat_0d8f1c6a35b04e7d9c2b7a61f4e39d58"
 const queryId = "qry_5b1f8c0e9d7a46f2a3c4e6b8d0f21357"
 const keyId = "key_9a4c2e7f1b8d43650f7e6d5c4b3a2918"
@@ -181,7 +179,6 @@ const billing = {
 
 const checkout = { checkout_url: "https://pay.example/checkout/c_1", expires_at: "2026-03-15T09:26:53.589Z" }
 
-/** A value for a parameter in a path or query string. */
 export const parameterExamples: Readonly<Record<string, unknown>> = {
   query: "http caching",
   url: "https://example.org/guides/http-caching",
@@ -190,7 +187,6 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   app_id: appId
 }
 
-/** An id of each kind. Its prefix names the kind. */
 export const idExamples: ReadonlyArray<string> = [keyId, webhook.id, delivery.id]
 
 export const requestExamples: Readonly<Record<string, unknown>> = {
@@ -216,7 +212,6 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   }
 }
 
-/** The body of the answer when all is well. */
 export const responseExamples: Readonly<Record<string, unknown>> = {
   ...compatResponses,
   query: result,

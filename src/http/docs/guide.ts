@@ -9,8 +9,6 @@ import {
 import { maxBulkRows } from "../../domain/search/BulkRequest.ts"
 import { type Html, html } from "../html/html.ts"
 
-/** The introduction to the API that precedes the reference. */
-
 interface Chapter {
   readonly id: string
   readonly title: string
@@ -60,7 +58,6 @@ const quotaText = (plan: Plan, quota: number | undefined): string => {
   return plan === "trial" ? `${count(quota)} searches, once` : `${count(quota)} searches a month`
 }
 
-/** A plan as this deployment sells it (R75). */
 const planItem = (plan: Plan, { concurrency, name, packCentsPer1000, priceCents, quota }: PlanOffer): Html => {
   const isSold = soldPlans.some((sold) => sold === plan)
   const terms = [

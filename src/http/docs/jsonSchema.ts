@@ -19,7 +19,7 @@ export const relax = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
 }
 
-/** Returns the encoded side as one inlined JSON Schema, because many MCP clients do not follow references. */
+/** Inlines references, because many MCP clients do not follow them. */
 export const jsonSchemaOf = (schema: Schema.Constraint): Json =>
   relax(
     Schema.toJsonSchemaDocument(schema, {

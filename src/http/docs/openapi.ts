@@ -5,8 +5,6 @@ import { jsonLines } from "../requests/accept.ts"
 import { idExamples, parameterExamples, requestExamples, responseExamples } from "./examples.ts"
 import { isObject, type Json, jsonSchemaOf, relax } from "./jsonSchema.ts"
 
-/** Adds what the schemas cannot express: response headers, credentials, servers and examples. */
-
 const integer = (description: string): Json => ({ description, schema: { type: "integer" } })
 
 export const headers: { readonly [name: string]: Json } = {
@@ -59,7 +57,7 @@ export const headers: { readonly [name: string]: Json } = {
   }
 }
 
-/** A header of compatible endpoints alone, so that a document without them has no unused part. */
+/** Only for compatible endpoints, so that a document without them has no unused part. */
 const compatHeaders: { readonly [name: string]: Json } = {
   "X-Quarry-Ignored": {
     description: "Names of sent parameters that had no effect, separated by commas. Absent if there are none.",
@@ -214,14 +212,13 @@ const securitySchemes: Json = {
   }
 }
 
-/** Other ways to send a key, used by clients of other services (R43). */
 const compatSchemes: Json = {
   apiKeyBasic: { type: "http", scheme: "basic", description: "The API key as username or password." },
   apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key", description: "The API key." },
   subscriptionToken: { type: "apiKey", in: "header", name: "X-Subscription-Token", description: "The API key." }
 }
 
-/** Allows any members in MCP messages. Readers take a bare object as empty. */
+/** Allows any members in MCP messages: readers of the document take a bare object as empty. */
 const openMembers = ({ McpAnswer, McpMessage }: Json): void => {
   for (const schema of [McpAnswer, McpMessage]) {
     const { params, result } = isObject(schema) && isObject(schema.properties) ? schema.properties : {}

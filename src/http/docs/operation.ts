@@ -69,7 +69,7 @@ const responsesOf = ({ responses }: Endpoint): Html => html`<table class="respon
 ${Object.entries(responses).map(responseRow)}</tbody>
 </table>`
 
-/** Attributes from which the page's script writes the request in other languages, and runs it. */
+/** Attributes from which the page's script writes the request in other languages and runs it. */
 const requestAttributes = (endpoint: Endpoint): Html => {
   const body = endpoint.requestBody?.content?.[json]?.example
   const accepts = (name: RegExp): boolean =>

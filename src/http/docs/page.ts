@@ -8,9 +8,7 @@ import { guide, guideLinks } from "./guide.ts"
 import { operationHtml } from "./operation.ts"
 import { fieldTable, schemaLink, typeOf } from "./schemas.ts"
 
-/** The API reference as one page, complete without its script. All its content but the plans comes from the OpenAPI document. */
-
-/** The id of a group's section. The prefix avoids a clash with an operation of the same name. */
+/** The prefix avoids a clash with an operation of the same name. */
 const groupId = (name: string): string => `group-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`
 
 const navigation = (document: Document): Html => html`<nav aria-label="Contents">
@@ -38,7 +36,6 @@ ${endpointsOf(document)
 </details>
 </nav>`
 
-/** The operator's names for targets (R73). */
 const targetList = (labels: TargetLabels): Html | undefined => {
   const named = targets.filter((target) => labels[target] !== undefined)
   if (named.length === 0) return undefined
@@ -155,7 +152,6 @@ export interface PagePaths {
   readonly script: string
 }
 
-/** The whole page. It loads nothing but its stylesheet and its script. */
 export const pageOf = (
   document: Document,
   { script, style }: PagePaths,

@@ -1,8 +1,6 @@
 import { type Html, html } from "../html/html.ts"
 import { type DocumentSchema, type Field, nameOf } from "./document.ts"
 
-/** Renders schemas: types in a few words, rules as text. */
-
 const maxValuesShown = 12
 
 const join = (parts: ReadonlyArray<Html>, between: Html | string): Html =>
@@ -58,7 +56,6 @@ export interface TableField extends Field {
   readonly place?: string
 }
 
-/** Falls back to the description of a nullable field's value. */
 const descriptionOf = ({ anyOf, description }: DocumentSchema): string | undefined =>
   description ?? anyOf?.[0]?.description
 
@@ -78,7 +75,6 @@ const rowOf = ({ description, path, place, required, schema }: TableField, isReq
 `
 }
 
-/** Renders fields or parameters. Marks required fields only in requests. */
 export const fieldTable = (caption: string, fields: ReadonlyArray<TableField>, isRequest: boolean): Html =>
   html`<table>
 <caption>${caption}</caption>

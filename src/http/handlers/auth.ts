@@ -30,7 +30,6 @@ const isOAuthError = ({ pathname }: URL, status: number, text: string): boolean 
   [400, 401, 403].includes(status) &&
   Result.isSuccess(decodeOAuthError(text))
 
-/** Maps a library error to an API error, which has fewer statuses (R3). */
 const toApiError = (status: number, text: string, retryAfterSeconds: number): ApiError => {
   const error = decodeLibraryError(text)
   const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "Sign-in failed. Try again." }
@@ -41,7 +40,7 @@ const toApiError = (status: number, text: string, retryAfterSeconds: number): Ap
   return issues === undefined ? InvalidRequest.whole(message) : InvalidRequest.fromIssues(issues)
 }
 
-/** Returns a library error in the API's envelope. Keeps its cookies, which may end a session, and its retry time. */
+/** Keeps the library's cookies, which may end a session, and its retry time. */
 const errorResponse = Effect.fnUntraced(function* (response: Response, text: string) {
   const retryAfter = Math.max(1, Number(response.headers.get("x-retry-after")) || 1)
   const error = toApiError(response.status, text, retryAfter)
@@ -76,7 +75,6 @@ const toServerResponse = Effect.fnUntraced(function* (url: URL, response: Respon
   return HttpServerResponse.setHeaders(whole, noStore)
 })
 
-/** Forwards requests below `/api/auth` to the sign-in library. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const routes = yield* AuthRoutes

@@ -15,7 +15,6 @@ import { quotaHeadersOf } from "../responses/headers.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { ledgerFacts, logSettlement, settled, withQuotaOnFailure } from "./settlements.ts"
 
-/** Parses and encodes the bodies of one kind of batch. */
 export interface BatchForm<Q, B> {
   readonly parse: (body: unknown) => Result.Result<AskedRows<Q>, InvalidRequest>
   readonly encodeBody: (body: BatchBody<B>) => Uint8Array
@@ -49,7 +48,6 @@ export const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): L
   rows_failed: body.failed
 })
 
-/** `settled` for a batch, whose id the log has as soon as it starts. */
 export const settledBatch = <B, E extends SearchError | KeyError>(
   state: RequestState,
   run: (onStart: <F>(started: StartedBatch<B, F>) => void) => Effect.Effect<BatchSettlement<B>, E>
@@ -69,7 +67,6 @@ const heartbeat: Uint8Array = Buffer.from("\n")
 /** Stops compression and proxies from buffering lines. */
 const lineHeaders = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" }
 
-/** Streams a batch's lines as they arrive. The access log entry waits for the last line. */
 const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
   state: RequestState,
   batches: Batches<Q, B>,
@@ -104,10 +101,7 @@ const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
   return HttpServerResponse.stream(lines, { contentType: jsonLines, headers: lineHeaders })
 })
 
-/**
- * The lines of a finished batch, in row order (R44). A batch with an idempotency key is charged as a whole, together
- * with its stored response, so its lines are written together.
- */
+/** A keyed batch is charged together with its stored response, so its lines are sent together, in row order (R44). */
 const wholeLinesResponse = <Q, B>(
   { encodeLines }: BatchForm<Q, B>,
   { results, ...counts }: BatchBody<B>,

@@ -57,7 +57,7 @@ const toState = (
 
 const toCheckout = ({ expiresAt, url }: CheckoutPage) => ({ checkout_url: url, expires_at: expiresAt })
 
-/** Raw handlers, because a body is read under the limits of `readJson`. They decode with the payload's schema. */
+/** Raw, because `readJson` limits the body size. Handlers decode with the payload's schema. */
 export const layer = HttpApiBuilder.group(
   Api,
   "billing",

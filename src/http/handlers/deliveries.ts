@@ -17,10 +17,7 @@ const deliveryLimit: BodyLimit = {
 /** Identical for every fault, so that forged deliveries reveal nothing. */
 const notTheProvider = new Unauthorized({ message: "The payment provider's signature is missing or invalid." })
 
-/**
- * Receives the payment provider's webhooks (R37, R47). The signature covers the raw bytes, so the body is not decoded
- * here. A rate limit per client address runs first, because checking a forged delivery costs CPU.
- */
+/** Raw, because the signature covers the bytes (R37). Rate-limited first, because checking a forgery costs CPU. */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const billing = yield* Billing

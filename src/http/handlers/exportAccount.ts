@@ -47,7 +47,7 @@ const toOrder = (it: BookedOrder) => ({
   dispute_lost: it.isDisputeLost
 })
 
-/** Exports an account as JSON pieces. Fails before the first piece if the account cannot be read. */
+/** Returns pieces of JSON. Fails before the first piece if the account cannot be read. */
 export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const ledger = yield* Ledger
   const store = yield* KeyStore

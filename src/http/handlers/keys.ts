@@ -24,7 +24,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw(
         "create",
-        // Raw, because `readJson` limits the body size. `parseNewKey` decodes with the payload's schema.
+        // Raw, because `readJson` limits the body size.
         Effect.fnUntraced(function* ({ request }) {
           const { name, type = "live", ...bounds } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
           const account = yield* currentAccount

@@ -4,7 +4,6 @@ import type { KeyError, SearchError } from "../../services/search/Search.ts"
 import { addLogFields, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { quotaErrorHeaders, quotaHeaders } from "../responses/headers.ts"
 
-/** Waits for a settlement that outlives its caller, and adds its fields to the access log. */
 export const logSettlement = <A, E>(
   state: RequestState,
   settlement: Fiber.Fiber<A, E>,
@@ -31,7 +30,7 @@ export const withQuotaOnFailure = <A, E extends SearchError | KeyError, R>(
     })
   )
 
-/** Runs work that is charged: it is logged even if the client disconnects, and sends the quota's headers. */
+/** For charged work: logs it even if the client disconnects, and sends the quota's headers. */
 export const settled = <S extends { readonly receipt: Receipt }, E extends SearchError | KeyError, R>(
   state: RequestState,
   factsOf: (settlement: S) => LogFields,

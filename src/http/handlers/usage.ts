@@ -70,7 +70,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-/** An entry on the wire. Customers see the names of providers that `Server-Timing` may show them. */
+/** Customers see the provider names that `Server-Timing` may show them. */
 export const toLoggedQuery = (entry: StoredLogEntry, namesProviders: boolean) => {
   const nameOf = (provider: string | undefined) => (namesProviders ? (publicName(provider) ?? null) : null)
   return {

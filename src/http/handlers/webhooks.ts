@@ -87,11 +87,10 @@ const settingsHandlers = Effect.gen(function* () {
   }
 })
 
-/** Returns the account after counting the request against its delivery limit. */
 const limitedAccount = (limiter: RateLimiter["Service"]) =>
   Effect.tap(currentAccount, ({ id }) => limitDeliveries(limiter, id))
 
-/** Some handlers are raw because `readJson` limits the body size. They decode with the payload's schema. */
+/** Some handlers are raw, because `readJson` limits the body size. They decode with the payload's schema. */
 export const layer = HttpApiBuilder.group(
   Api,
   "webhooks",

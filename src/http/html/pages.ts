@@ -38,13 +38,10 @@ ${body}
 
 export interface AppRequest {
   readonly query: string
-  /** Chosen by the app itself; not verified. */
   readonly appName: string
-  /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
   readonly verifiedHost: string | undefined
-  /** The app's redirect address, as shown to people. */
   readonly destination: string
-  /** True if the redirect leads to a program on the person's device, which any program there can receive. */
+  /** True if the redirect leads to the person's device, where any program can receive it. */
   readonly isOnDevice: boolean
 }
 
@@ -110,7 +107,6 @@ ${
 export interface SignUp extends PreviousForm {
   readonly request: AppRequest
   readonly signUpMode: SignUpMode
-  /** If true, the person chooses a password at the emailed link. */
   readonly deliversEmails: boolean
 }
 
@@ -144,7 +140,6 @@ export interface Consent {
   readonly request: AppRequest
   readonly email: string
   readonly scopes: ReadonlyArray<ToolScope>
-  /** The submitted daily limit, as it was typed. */
   readonly dailyCredits?: string | undefined
   readonly notice?: string | undefined
 }
@@ -158,7 +153,6 @@ const grant = (title: string, detail: string): Html =>
   html`<li>${tick}<div>${title}<span>${detail}</span></div></li>
 `
 
-/** Says who the app is: a host that Quarry has verified, or a name without any proof. */
 const identityOf = ({ isOnDevice, verifiedHost }: AppRequest): Html => {
   if (verifiedHost === undefined) {
     return html`<p class="lead">The app chose this name itself. Continue only if you just connected it.</p>`
@@ -192,7 +186,6 @@ ${requestField(request)}
 export interface ChoosePassword {
   readonly token: string
   readonly next: string
-  /** The address whose password is set. Browsers store the password under it. */
   readonly email: string
   readonly notice?: string | undefined
 }
@@ -226,7 +219,6 @@ ${emailField(email)}
 <p class="foot">Remembered it? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
 })
 
-/** Asks before it stops event emails, because mail gateways open links. */
 export const unsubscribe = (action: string): Page => ({
   title: "Stop emails",
   body: html`<h1>Stop emails about this account?</h1>
@@ -236,7 +228,6 @@ export const unsubscribe = (action: string): Page => ({
 </form>`
 })
 
-/** A link of a page, shown as a button. */
 export interface Action {
   readonly text: string
   readonly path: string

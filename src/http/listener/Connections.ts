@@ -3,8 +3,6 @@ import type { Duplex } from "node:stream"
 import { InvalidRequest, NotFound } from "../../domain/errors.ts"
 import { failBody } from "../requests/body.ts"
 
-/** Tracks connections and their requests. Handles unparsable bytes and disconnected clients. */
-
 const malformed = InvalidRequest.whole("it is not a well-formed HTTP request")
 const headersTooLarge = InvalidRequest.whole("its headers are too large")
 const tooSlow = InvalidRequest.whole("it did not arrive in time")
@@ -44,7 +42,6 @@ export interface Connections {
   isDraining: boolean
 }
 
-/** Passes each request to `handle` with the number of unfinished responses on its connection. */
 export const trackConnections = (
   server: Server,
   handle: (request: IncomingMessage, response: ServerResponse, openOnConnection: number) => void
@@ -90,7 +87,7 @@ interface ConnectionEnd {
 
 const maxTimeoutsPerTurn = 16
 
-/** Runs a few callbacks per turn of the event loop. A thousand late requests at once would block it. */
+/** Runs a few callbacks per turn, because a thousand late requests at once would block the event loop. */
 const makeTurns = (): ((callback: () => void) => void) => {
   const waiting: Array<() => void> = []
   const runSome = (): void => {
@@ -143,8 +140,8 @@ export const answerUnparsable = (server: Server, { bySocket }: Connections, end:
 }
 
 /**
- * Detects clients that disconnected after half-closing, by sending interim responses (RFC 9110, 15.2). The first one
- * to a closed connection causes a reset and the second fails, which interrupts a request that nobody would read.
+ * Sends interim responses (RFC 9110, 15.2) to detect clients that disconnected after half-closing. The first one to a
+ * closed connection causes a reset and the second fails, which interrupts a request that nobody would read.
  */
 export const probeHalfClosed = (
   server: Server,

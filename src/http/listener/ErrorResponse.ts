@@ -16,7 +16,6 @@ export const closeSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs
   socket.destroy()
 })
 
-/** Error responses sent before routing, with envelope, request ID, log and metrics. */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const security = securityHeadersFor((yield* Deployment).origin).private

@@ -6,7 +6,6 @@ export interface BodyLimits {
   readonly maxBytes: number
 }
 
-/** Limits on requests that wait for DNS to resolve a host chosen by the caller. */
 export interface LookupLimits {
   readonly maxLookups: number
   readonly maxPerAccount: number
@@ -32,7 +31,6 @@ export type Sender = "authenticated" | "anonymous"
 
 export const busyRetrySeconds = 1
 
-/** Returned above the limits of the process (R57). */
 export const busyError = new RateLimited({
   message: "The service is busy. Nothing was charged; try again in a moment.",
   retryAfterSeconds: busyRetrySeconds
@@ -47,7 +45,6 @@ export class BodyPool {
     this.limits = limits
   }
 
-  /** Reserves memory for a body. Returns false if that would exceed the limit. */
   take(bytes: number): boolean {
     if (this.bytes + bytes > this.limits.maxBytes) return false
     this.bytes += bytes
@@ -104,7 +101,7 @@ export class Intake {
     )
   }
 
-  /** Waits for DNS without holding the request's place. Fails with `busyError` if too many are waiting. */
+  /** Waits without holding the request's place. Fails with `busyError` if too many are waiting. */
   readonly awaitLookup = <A, E, R>(
     accountId: string,
     work: Effect.Effect<A, E, R>

@@ -20,7 +20,7 @@ import * as ErrorResponse from "./ErrorResponse.ts"
 import { busyError, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "./Intake.ts"
 import { ResponseBacklog, responseClassOf } from "./ResponseBacklog.ts"
 
-/** Limits of the listener and its connections: sizes in bytes, times in milliseconds. */
+/** Sizes are in bytes, times in milliseconds. */
 export interface ListenerLimits extends IntakeLimits {
   readonly maxConnections: number
   readonly maxPipelinedRequests: number
@@ -68,7 +68,7 @@ const makeServer = (limits: ListenerLimits, backlog: ResponseBacklog): Server =>
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
-    // Node checks timeouts at this interval. Its default of 30 s would double the first two.
+    // Node checks the header and request timeouts only at this interval, which is 30 s by default.
     connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
     // `hasOneHost` does this check. Node's own 400 has no envelope.
     requireHostHeader: false,
@@ -118,18 +118,16 @@ const countInFlight = (app: App, intake: Intake): App => {
   })
 }
 
-/** Avoids copying the context's map in each request, by raising its size before a copy from 8 to 16. */
+/** Raises the additions that a context keeps as overlays from 8 to 16, so that no request copies its map. */
 const deepenContext = (context: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(context.mapUnsafe, { maxDepth: 16 })
 
-/** Shuts down: serves during the delay with a close after each response, then drains. */
 const end = Effect.fnUntraced(function* (server: Server, connections: Connections, options: ListenerOptions) {
   connections.announcesClose = true
   yield* Effect.sleep(options.drainDelay())
   yield* drain(server, connections, options.drain)
 })
 
-/** Stops accepting, waits for accepted requests, and destroys remaining connections after `duration`. */
 const drain = Effect.fnUntraced(function* (server: Server, connections: Connections, duration: Duration.Duration) {
   const closed = yield* Deferred.make<void>()
   connections.isDraining = true
@@ -150,11 +148,7 @@ const drain = Effect.fnUntraced(function* (server: Server, connections: Connecti
   server.close()
 })
 
-/**
- * Serves `app` until the scope closes, then drains as `ListenerOptions` says. Unlike `NodeHttpServer.layer`, it sends
- * the envelope and a request ID even for unparsable requests, upgrades and expectations, and its shutdown leaves no
- * connection open.
- */
+/** Unlike `NodeHttpServer.layer`, answers unparsable requests with the envelope, and leaves no connection open. */
 export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOptions) {
   const { limits } = options
   const readiness = yield* Readiness

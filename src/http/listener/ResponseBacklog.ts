@@ -9,11 +9,7 @@ interface Entry {
 
 const stalledMs = 5_000
 
-/**
- * Counts bytes that the client has not read yet. Node keeps a chunk until all of it is sent, so only the socket handle
- * shows progress within a large chunk. Node's inactivity timeout uses the same property, which is missing from its
- * types.
- */
+/** The cast: Node's types lack this property, which alone shows progress within a chunk that is sent in part. */
 const unreadBytesOf = ({ req: { socket }, writableLength }: ServerResponse): number => {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return writableLength + (handle?.writeQueueSize ?? 0)
@@ -22,10 +18,7 @@ const unreadBytesOf = ({ req: { socket }, writableLength }: ServerResponse): num
 /** Cuts below the limit, so that not every response triggers another cut. */
 const shareAfterCut = 7 / 8
 
-/**
- * Limits unread response bytes over all connections. Without it, clients that request large responses and read nothing
- * would exhaust memory. Disconnects clients stalled for longest first, then those with the most unread bytes.
- */
+/** Clients that read nothing would exhaust memory. Disconnects the longest stalled, then those with the most unread. */
 export class ResponseBacklog {
   private readonly entries = new Map<ServerResponse, Entry>()
   private readonly maxBytes: number
@@ -89,7 +82,6 @@ export class ResponseBacklog {
   }
 }
 
-/** Response class that reports its queued bytes to the backlog. */
 export const responseClassOf = (backlog: ResponseBacklog) =>
   class extends ServerResponse {
     override write(...args: ReadonlyArray<unknown>): boolean {

@@ -9,7 +9,6 @@ export const limits: ListenerLimits = {
   maxPipelinedRequests: 64,
   /** Unread response bytes over all connections. Above it, the slowest readers are disconnected. */
   maxUnreadBytes: 64 * 1024 * 1024,
-  /** Request line and headers together (R2). */
   maxHeaderBytes: 16 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,

@@ -35,7 +35,6 @@ const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** Authenticates requests: provides the principal to the handler and converts API errors to responses. */
 export const makeAuthentication = Effect.gen(function* () {
   const credentials = yield* Credentials
   const { cookieName } = yield* Sessions
@@ -60,10 +59,7 @@ export const makeAuthentication = Effect.gen(function* () {
         )
       })
 
-    /**
-     * Sets `WWW-Authenticate` on a 401: the key scheme, and the OAuth metadata address for apps. Session-only
-     * endpoints send none, because no scheme exists for cookies and a key would fail.
-     */
+    /** Session-only endpoints send no challenge, because no scheme exists for cookies and a key would fail. */
     const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
       if (!accepted.includes("key")) return
       const hasToken = headers.authorization !== undefined

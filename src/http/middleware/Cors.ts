@@ -3,10 +3,7 @@ import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerR
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { exposedHeaders } from "../responses/headers.ts"
 
-/**
- * CORS for the demo origin and the origins that the operator lists (R48). Responses never allow credentials, so pages
- * cannot read data through cookies. Responses to other origins are unchanged.
- */
+/** CORS for the demo and the operator's origins (R48). Credentials are never allowed, so pages cannot use cookies. */
 
 const methods = { "/v1/query": "GET", "/v1/bulk": "POST", "/v1/me": "GET" } as const
 

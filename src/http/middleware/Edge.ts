@@ -26,10 +26,7 @@ import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./s
 
 const addressMount = "/compat/jina/"
 
-/**
- * Moves the address of a page from the path of Jina's reader to the parameter `url`. A path is decoded, compared with
- * other spellings (R3), and written to the access log, which must not contain the addresses of pages.
- */
+/** Moves a page's address from Jina's path to `url`: a path is decoded (R3) and logged, but an address must not be. */
 const withoutAddressInPath = (url: string): string =>
   url.startsWith(addressMount) && url.length > addressMount.length
     ? `${addressMount}address?url=${encodeURIComponent(url.slice(addressMount.length))}`
@@ -69,10 +66,7 @@ type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 const headPaths =
   /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|llms(?:-full)?\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
 
-/**
- * A character that ends the path, or an escape that the router would decode to another path. No route needs escapes
- * (R3).
- */
+/** The end of the path, or an escape, which no route needs: the router would decode it to another path (R3). */
 const pathEnd = /[?;#%]/
 
 const isRoutable = ({ method, url }: HttpServerRequest.HttpServerRequest): boolean => {
@@ -88,10 +82,7 @@ const respond = <E, R>(request: HttpServerRequest.HttpServerRequest, state: Requ
 
 const clientClosed = "client_closed"
 
-/**
- * Records metrics and the access log entry. If the client has disconnected or the response is streamed, a separate
- * fiber waits for the remaining work and then writes the entry.
- */
+/** After a disconnect or during a stream, a separate fiber waits for the remaining work and then writes the entry. */
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
   { logFields, work }: RequestState,
@@ -132,7 +123,7 @@ const describeResponse = (span: Tracer.Span | undefined, status: number | undefi
   if (status >= 500) span.attribute("error.type", outcome)
 }
 
-/** OpenTelemetry attributes without the query string, other headers or client address, which are private. */
+/** Omits the query string, other headers and the client address, which are private. */
 const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServerRequest, id: string): void => {
   if (!span.sampled) return
   span.attribute("http.request.method", request.method)
@@ -143,7 +134,6 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
   span.attribute("quarry.request.id", id)
 }
 
-/** The outermost middleware: request ID (R2), span, undeclared errors and access log. */
 const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
   withRewrittenRequest((request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
@@ -157,7 +147,6 @@ const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, 
     })
   )
 
-/** Moves an address from the path to a parameter before anything routes, logs or traces the path. */
 const withRewrittenRequest = <E, R>(run: (request: HttpServerRequest.HttpServerRequest) => App<E, R>) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const url = withoutAddressInPath(request.url)
@@ -202,10 +191,7 @@ const withRequestState = <E, R>(
     )
   })
 
-/**
- * Adds the request's headers to the response. A 500 gets only the request and trace IDs (R1, R35).
- * `HttpServerResponse.setHeaders` would copy the headers four times.
- */
+/** A 500 gets only request and trace IDs (R1, R35). `HttpServerResponse.setHeaders` would copy headers four times. */
 const withHeaders = (
   response: HttpServerResponse.HttpServerResponse,
   { headers, id }: RequestState,

@@ -24,19 +24,15 @@ export const limitByAddress = Effect.fnUntraced(function* (limiter: RateLimiter[
   return yield* count(limiter, "address", { credential: `address:${network}`, limit: requestsPerMinuteOfAddress })
 })
 
-/**
- * Payment webhooks per sender in a rolling minute, counted before the signature is checked. The provider sends a few
- * per payment, and retries each at most 10 times.
- */
+/** Counted before the signature is checked. The provider sends a few per payment, each with at most 10 retries. */
 export const deliveriesPerMinuteOfSender = 600
 
 /** Payment webhooks per client address, where an untrusted proxy reports several senders. */
 export const deliveriesPerMinuteOfAddress = 6_000
 
 /**
- * Counts a delivery by its sender. Behind a proxy that `TRUSTED_PROXY_HOPS` omits, all clients share the proxy's
- * address, and a stranger could use up the provider's limit. The sender is therefore the address that the proxy
- * appended. Callers without a proxy can forge it; the second counter limits the damage.
+ * Behind a proxy that `TRUSTED_PROXY_HOPS` omits, all clients share an address, so a delivery counts for the address
+ * that the proxy appended. That address can be forged; the second counter limits the damage.
  */
 export const limitDeliveries = Effect.fnUntraced(function* (limiter: RateLimiter["Service"]) {
   const network = yield* clientAddress

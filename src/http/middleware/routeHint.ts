@@ -12,7 +12,6 @@ const routeOf = (path: string): Route => ({
   methods: []
 })
 
-/** The API's routes by path, and the pages that newcomers look for. */
 const makeRoutes = (): ReadonlyMap<string, Route> => {
   const endpoints = Object.values(Api.groups).flatMap(
     (group): ReadonlyArray<Pick<HttpApiEndpoint.Top, "method" | "path">> => Object.values(group.endpoints)
@@ -34,7 +33,6 @@ const allRoutes = (): ReadonlyMap<string, Route> => {
   return made
 }
 
-/** Names that other search services use. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ["/search", "/v1/query"],
   ["/v1/search", "/v1/query"],
@@ -49,10 +47,10 @@ const privatePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metr
 
 const general = "There is no route at this address. GET /openapi.json lists the available routes."
 
-/** Longer paths are not a slip of the pen, and are not compared. */
+/** Longer paths are not typing mistakes, and are not compared. */
 const maxPathCharacters = 64
 
-/** The path as it was probably meant: in lower case, without doubled or trailing slashes, and with the version. */
+/** The path as probably meant: in lower case, without doubled or trailing slashes, and with the version. */
 const meant = (path: string): string => {
   const routes = allRoutes()
   const plain = path.toLowerCase().replaceAll(/\/+/g, "/").replace(/\/$/, "")
@@ -61,7 +59,6 @@ const meant = (path: string): string => {
   return routes.has(versioned) ? versioned : (otherNames.get(plain) ?? plain)
 }
 
-/** Says which route was probably meant. The status stays 404 (R3). */
 const hint = (method: string, path: string): string => {
   if (path.length > maxPathCharacters) return general
   const routes = allRoutes()

@@ -49,7 +49,6 @@ const bytesPerPiece = 64
 
 const inPieces = InvalidRequest.whole("the body arrives in too many small chunks")
 
-/** Failed bodies, so that handlers which read them later fail too. */
 const bodyErrors = new WeakMap<IncomingMessage, InvalidRequest>()
 
 /** Node emits body failures on the server, not on the request. */
@@ -165,7 +164,6 @@ export const readBytes = (
   )
 }
 
-/** Reads JSON text. Rejects other content types, large bodies and invalid UTF-8 (R3). */
 export const readText = (
   request: HttpServerRequest.HttpServerRequest,
   sender: Sender = "authenticated"
@@ -177,7 +175,6 @@ export const readText = (
   )
 }
 
-/** Reads an optional JSON body; undefined if it is empty. */
 export const readOptionalJson = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<unknown, InvalidRequest | RateLimited> =>

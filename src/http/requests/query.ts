@@ -47,7 +47,7 @@ export const parseQuery = (query: string): Result.Result<Parameters, InvalidRequ
 export const parseQueryOf = ({ url }: Pick<HttpServerRequest.HttpServerRequest, "url">) =>
   parseQuery(url.slice(`${url}?`.indexOf("?") + 1))
 
-/** Keeps an overlong query from the router, which decodes it before authentication. Routes reject it later. */
+/** The router would decode an overlong query before authentication. Routes reject it later. */
 export const withoutLongQuery = <A, E, R>(
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState,
@@ -69,7 +69,6 @@ export const checkParameterCount: Effect.Effect<void, InvalidRequest> = Effect.f
 
 type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** Runs a handler with the parameters exactly as sent (R4). */
 export const withDecodedQuery = <E, R>(handler: Handler<E, R>): Handler<E, R | HttpServerRequest.HttpServerRequest> =>
   Effect.withFiber(({ context }) => {
     if (Context.get(context, CurrentRequest).hasTooManyParameters) return apiErrorResponse(tooManyParameters)

@@ -17,7 +17,6 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
   ...(decision.admitted ? {} : { "retry-after": String(decision.retryAfterSeconds) })
 })
 
-/** The API's own response headers, exposed to pages of other origins (R48). */
 export const exposedHeaders: ReadonlyArray<string> = [
   "X-Request-Id",
   "X-RateLimit-Limit",
@@ -38,7 +37,6 @@ export const exposedHeaders: ReadonlyArray<string> = [
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-/** Cost, and the quota before the request if there is one (R23, R24). Marks replays (R44). */
 export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Receipt): Readonly<Record<string, string>> => {
   const cost = { "x-credits-used": String(creditsUsed), ...(isReplay ? { "idempotent-replayed": "true" } : {}) }
   return before?.quota === undefined

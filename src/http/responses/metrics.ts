@@ -47,7 +47,7 @@ export const forbiddenHosts = counter("quarry.admin.forbidden_hosts", {
   labels: []
 })
 
-/** `http.route` of unmatched requests. A path as label would let callers create unlimited series. */
+/** A path as label would let callers create unlimited series. */
 const unmatched = "unmatched"
 
 export const matchedRoute = (context: Context.Context<never>): string =>
@@ -79,7 +79,7 @@ export const countDropped: Effect.Effect<void> = Metric.update(droppedConnection
 
 export const countCut: Effect.Effect<void> = Metric.update(cutConnections.of(), 1)
 
-/** Starts counters at 0, because Prometheus would miss the first increase otherwise. */
+/** Starts at 0, because Prometheus would miss the first increase otherwise. */
 export const initializeCounters: Effect.Effect<void> = Effect.forEach(
   [shedRequests, droppedConnections, cutConnections],
   (count) => Metric.update(count.of(), 0),

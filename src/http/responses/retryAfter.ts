@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 
-/** Sets `Retry-After` from errors that have a retry time (R42). */
 export const withRetryAfter = <A, E extends object, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.tapError(effect, (error) => {
     const seconds = "retryAfterSeconds" in error ? error.retryAfterSeconds : undefined

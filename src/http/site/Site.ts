@@ -13,11 +13,8 @@ import { pageResponse } from "../handlers/oauth/responses.ts"
 import { message } from "../html/pages.ts"
 import { shellOf } from "./shell.ts"
 
-/** Dashboard routes: one document for every path, and hashed script and style files. */
-
 const home = "/dashboard"
 
-/** Restricts the page to this deployment and forbids turning text into markup or code. */
 const pageHeaders = {
   "content-security-policy": [
     "default-src 'none'",
@@ -39,18 +36,17 @@ const pageHeaders = {
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none"><style>path{color:#1f5f4f}@media(prefers-color-scheme:dark){path{color:#7cc4ae}}</style><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
-/** Only the documentation is useful to search engines. */
 const robots = "User-agent: *\nAllow: /docs\nAllow: /llms.txt\nAllow: /llms-full.txt\nDisallow: /\n"
 
 const dayHeaders = { "cache-control": "public, max-age=86400" }
 
 const readRootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8")
 
-/** The paths of documents are those of the repository, which this listener does not serve: their text is in one file. */
+/** The repository's document paths are not served here: all their text is in one file. */
 const servedIndex = (text: string): string =>
   text.replaceAll(/\]\((?!llms-full\.txt|openapi\.json)/g, "](llms-full.txt#")
 
-/** Made at the first request, because compressing the text takes longer than a start should. */
+/** Compressed at the first request, because that takes longer than a start should. */
 const textResponse = (name: string, serve: (text: string) => string = (text) => text) =>
   Effect.cached(
     Effect.map(
@@ -90,7 +86,6 @@ const responsesOf = (
   }
 }
 
-/** Says where to go next, for the person who tries the address with curl. */
 const nothingAtRoot = new NotFound({
   message:
     "Quarry is running, and this address has nothing. Search with GET /v1/query?query=… and the header " +
@@ -111,7 +106,6 @@ const isEntrance = (url: string): boolean => entrances.has((url.split("?", 1)[0]
 const isSignedOutBrowser = (headers: Headers.Headers, cookieName: string): boolean =>
   /\btext\/html\b/.test(headers.accept ?? "") && !`; ${headers.cookie ?? ""}`.includes(`; ${cookieName}=`)
 
-/** The page remembers where the person wanted to go. */
 const toSignIn = (url: string) =>
   HttpServerResponse.redirect(
     url.replace(/\/+$/, "") === home ? `${home}/sign-in` : `${home}/sign-in?${new URLSearchParams({ next: url })}`,
@@ -130,7 +124,7 @@ export const layer = Layer.unwrap(
       Effect.catchTag("DashboardUnavailable", () => Effect.succeed(unavailable))
     )
     const { cookieName } = yield* Sessions
-    /** Without a session, every page but the entrances would ask for the sign-in page itself, after failed requests. */
+    /** Saves a signed-out browser the page's failing requests, after which it would go to the sign-in page anyway. */
     const page = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) =>
       isSignedOutBrowser(headers, cookieName) && !isEntrance(url) ? Effect.succeed(toSignIn(url)) : document
     )

@@ -3,15 +3,12 @@ import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { html } from "../html/html.ts"
 import { mark } from "../html/pages.ts"
 
-/** The dashboard's HTML document. It is the same for every path and person; the script reads the URL. */
-
 export interface Shell {
   readonly scriptPath: string
   readonly stylePath: string
   readonly providers: ReadonlyArray<string>
   readonly deliversEmails: boolean
   readonly signUpMode: SignUpMode
-  /** Names and descriptions by the operator. */
   readonly targetLabels: TargetLabels
 }
 

@@ -4,14 +4,13 @@ import type { NotFound } from "../../domain/errors.ts"
 /** Times are Unix milliseconds. */
 export interface ConnectedApp {
   readonly id: string
-  /** The name that the app chose for itself, if any. */
+  /** Chosen by the app, not verified. */
   readonly name: string | undefined
   /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
   readonly verifiedHost: string | undefined
-  /** The credits that it may spend each UTC day. Undefined if only the account limits it. */
+  /** Per UTC day. Undefined if only the account limits the app. */
   readonly dailyCredits: number | undefined
   readonly connectedAt: number
-  /** The last time it received a token: hourly while it is used. */
   readonly renewedAt: number
 }
 
@@ -22,7 +21,6 @@ export class ConnectedApps extends Context.Service<
   {
     /** Newest first, at most `maxListedApps`. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ConnectedApp>>
-    /** Undefined removes the limit. Takes effect immediately. */
     readonly limit: (accountId: string, clientId: string, dailyCredits: number | undefined) => Effect.Effect<void>
     /** Also revokes its tokens. */
     readonly end: (accountId: string, appId: string) => Effect.Effect<void, NotFound>

@@ -18,14 +18,12 @@ export interface TopQuery {
 }
 
 export interface TopUsage extends Counts {
-  /** Account ID, key ID, or name; undefined if there is none. */
   readonly group: string | undefined
-  /** The email address, if the group is an account that has one. */
   readonly email: string | undefined
   readonly cached: number
 }
 
-/** The query log of all accounts, for the operator. Requests that failed before their search ended are not logged. */
+/** Requests that failed before their search ended are not in the log. */
 export class OperatorLog extends Context.Service<
   OperatorLog,
   {
@@ -33,7 +31,7 @@ export class OperatorLog extends Context.Service<
     readonly batch: (id: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
     /** All entries with this X-Request-Id, in any letter case, oldest first. */
     readonly request: (requestId: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
-    /** The groups with the most searches. It reads the whole time range, which may take minutes. */
+    /** Reads the whole time range, which may take minutes. */
     readonly top: (query: TopQuery) => Effect.Effect<ReadonlyArray<TopUsage>>
   }
 >()("quarry/services/OperatorLog") {}

@@ -12,10 +12,7 @@ import { type Batches, makeBatches } from "./Batches.ts"
 import { countSearch, type DispatchedSearch, makeDispatch, toBody, toLogEntry } from "./DispatchedSearch.ts"
 import { cacheKey } from "./ResultCache.ts"
 
-/**
- * Limits concurrent searches of non-streamed batches in this process (R20). Each takes about 40 kB, and of many
- * thousands most would not finish within their time.
- */
+/** Searches of non-streamed batches (R20). Each takes about 40 kB, and most of many thousands would be too late. */
 const maxRunning = 512
 
 export class Bulk extends Context.Service<Bulk, Batches<SearchRequest, RowBody>>()("quarry/services/Bulk") {
@@ -68,7 +65,7 @@ const makeKind = (
   describe: describeSearch
 })
 
-/** Rejects rows whose target has no provider, or none that supports the options. They are not charged. */
+/** Rows without a provider for their target and options are not charged. */
 const rejectUnserved = Effect.fnUntraced(function* (providers: Providers["Service"], rows: AskedRows<SearchRequest>) {
   const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
   const unserved = new Set<Target>()

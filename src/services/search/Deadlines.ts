@@ -1,9 +1,6 @@
 import { Clock, Context, Duration, Effect, Fiber, type Scope } from "effect"
 
-/**
- * The end of a wait, in milliseconds of the monotonic clock. All parts of a search share one deadline; with separate
- * timeouts, the order in which they end would be random.
- */
+/** In milliseconds of the monotonic clock. Parts of a search share one: separate timeouts would end in random order. */
 export type Deadline = number
 
 const monotonicMs = (clock: Clock.Clock): Deadline => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
@@ -15,10 +12,7 @@ export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math
 
 interface Timer {
   readonly at: Deadline
-  /**
-   * Undefined after it was called or cancelled. A frequently changed `Set` leaves old tables behind, which would keep
-   * everything that the callback references until the next major garbage collection.
-   */
+  /** Cleared after use: old tables of a changing `Set` would retain the callback until a major garbage collection. */
   expire: (() => void) | undefined
 }
 
@@ -48,7 +42,6 @@ export class Deadlines {
     return monotonicMs(this.clock) >= deadline
   }
 
-  /** Calls `expire` at the deadline. Returns a function that cancels the timer. */
   at(deadline: Deadline, expire: () => void): () => void {
     const timer: Timer = { at: deadline, expire }
     this.timers.add(timer)
@@ -61,10 +54,7 @@ export class Deadlines {
     timer.expire = undefined
   }
 
-  /**
-   * Runs an effect in its own fiber and interrupts it at the deadline. Then `late` runs at once, because the effect may
-   * ignore the interruption; its argument waits for the fiber to end.
-   */
+  /** At the deadline, interrupts the effect and runs `late` without waiting. `ended` waits for the effect's fiber. */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
     deadline: Deadline,

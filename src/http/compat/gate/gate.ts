@@ -19,10 +19,7 @@ import { present } from "../fields.ts"
 import type { RequestForm } from "../Shape.ts"
 import { makeKeylessPrincipal } from "./keyless.ts"
 
-/*
- * Applies the same checks as `/v1/query`, in the same order (R1), as one function: the credential may be in the body,
- * and errors may have another format.
- */
+/* The checks of `/v1/query` in the same order (R1), with credentials in the body and errors in other formats. */
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -35,7 +32,6 @@ const toFields = ({ fields }: RequestForm, input: unknown): Result.Result<RawFie
 const maxIgnoredNames = 20
 const ignoredName = /^[A-Za-z0-9_.[\]-]{1,64}$/
 
-/** Names the parameters that have a value and no effect, so that a developer sees what a migration loses. */
 const ignoredHeader = ({ fields }: RequestForm, input: unknown): Readonly<Record<string, string>> => {
   if (!isObject(input)) return {}
   const all = Object.keys(input).slice(0, maxIgnoredNames * 10)
@@ -53,7 +49,7 @@ const readFields = (form: RequestForm, request: Request, sender: Sender) =>
     })
   )
 
-/** The messages of R71. All headers with keys are read here, so that only two of its cases are left. */
+/** The two messages of R71 that can occur, because all headers with keys are read here. */
 const nothing: CredentialHeaders = {
   authorization: undefined,
   marketplaceSecret: undefined,
@@ -80,7 +76,6 @@ const credentialsOf = (request: Request, key: string): RequestCredentials => ({
   address: Effect.provideService(client, HttpServerRequest.HttpServerRequest, request)
 })
 
-/** Builds the gate before requests in another service's format: it returns who pays, and the fields of the request. */
 export const makeGate = Effect.gen(function* () {
   const credentials = yield* Credentials
   const limiter = yield* RateLimiter

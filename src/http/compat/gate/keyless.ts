@@ -10,11 +10,7 @@ import { Deployment } from "../../../services/operations/Deployment.ts"
 import { clientIp } from "../../middleware/clientAddress.ts"
 import { isCrossOrigin } from "../../ownPage.ts"
 
-/**
- * Finds the principal of a request without a credential (R43). Accepts only clients in networks that the operator
- * configured, and rejects pages of other sites, which could spend the account's credits through their visitors'
- * browsers.
- */
+/** Rejects clients outside the operator's networks (R43), and other sites' pages, which could spend the credits. */
 export const makeKeylessPrincipal = Effect.gen(function* () {
   const keyless = yield* Keyless
   const { origin } = yield* Deployment

@@ -10,7 +10,6 @@ const Addresses = Schema.Array(Schema.String)
   .annotate({ message: urlsMessage })
   .check(Schema.isMinLength(1, { message: urlsMessage }), Schema.isMaxLength(maxPageRows, { message: urlsMessage }))
 
-/** Supported fields. Exa's other fields are accepted and ignored. */
 export const ExaContentsRequest = Schema.Struct({
   urls: Schema.optionalKey(Addresses),
   /** The older name of `urls`: a result's ID is its address. */

@@ -5,12 +5,10 @@ import type { PageCompatError } from "./PageForm.ts"
 
 const maxAgeMessage = "must be a number of milliseconds, 0 or more"
 
-/** A format by its name, or as version 2 also writes it. */
 const Format = Schema.Union([Schema.String, Schema.Struct({ type: Schema.String })])
 
 const maxFormats = 20
 
-/** Supported fields. Firecrawl's other fields are accepted and ignored. */
 export const FirecrawlRequest = Schema.Struct({
   url: Schema.String.annotate({ message: "must be an address" }).pipe(
     Schema.annotateKey({ messageMissingKey: "is required" })
@@ -77,7 +75,6 @@ export const firecrawlStatuses: Readonly<Record<PageCompatError["_tag"], number>
   upstream_timeout: 504
 }
 
-/** The status of a page that was not there in time. */
 export const firecrawlTimeoutStatus = 408
 
 const errors = [...new Set([...Object.values(firecrawlStatuses), firecrawlTimeoutStatus])].map((status) =>

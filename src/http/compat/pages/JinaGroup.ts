@@ -49,7 +49,6 @@ interface JinaFailure {
   readonly status: number
 }
 
-/** Names and numbers that Jina's clients know. */
 export const jinaFailures: Readonly<Record<PageCompatError["_tag"], JinaFailure>> = {
   invalid_request: { code: 400, name: "ParamValidationError", status: 40001 },
   unsupported_geo: { code: 400, name: "ParamValidationError", status: 40001 },

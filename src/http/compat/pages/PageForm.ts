@@ -21,10 +21,8 @@ import type { RequestForm } from "../Shape.ts"
 
 export type PageCompatError = CompatError | PageUnreadable
 
-/** A response whose body is JSON or plain text. */
 export type PageAnswer = { readonly json: unknown } | { readonly text: string }
 
-/** A request for one page in another service's format. */
 export interface PageForm extends RequestForm {
   readonly decode: (fields: RawFields) => Result.Result<AskedPage, InvalidRequest>
 }
@@ -42,7 +40,7 @@ export interface ReadPages {
 
 export type FailedRow = Extract<PageRowBody, { readonly status: "error" }>
 
-/** A request for several pages in another service's format. `E` are the errors of single pages that it fails with. */
+/** `E` are the errors of single pages that fail the whole request. */
 export interface PagesForm<E extends PageCompatError = never> extends RequestForm {
   readonly decode: (fields: RawFields) => Result.Result<AskedPages<E>, InvalidRequest>
 }
@@ -52,10 +50,7 @@ export interface AskedPages<E extends PageCompatError> {
   readonly answer: (read: ReadPages) => Result.Result<unknown, E>
 }
 
-/**
- * Completes an address as these services do: `http:` if it has no scheme, and two slashes after the scheme, of which
- * proxies drop one.
- */
+/** Completes an address as these services do: adds `http://`, or a slash that a proxy dropped after the scheme. */
 export const completeAddress = (text: string): string => {
   const [, scheme] = /^(https?):\/+/i.exec(text) ?? []
   if (scheme === undefined) return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`
@@ -67,7 +62,6 @@ export interface PageOptions {
   readonly source: string
   readonly format?: "markdown" | "text" | undefined
   readonly withLinks?: boolean | undefined
-  /** Larger values count as the maximum. */
   readonly maxAgeSeconds?: number | undefined
 }
 
@@ -84,7 +78,6 @@ export const toWholePage = (options: PageOptions): Result.Result<PageRequest, In
     source: options.source
   }))
 
-/** The error of a row, as if the page had been requested alone. */
 export const errorOfRow = ({ error, http_status, message, reason }: FailedRow): PageCompatError => {
   if (reason !== undefined) return PageUnreadable.because(reason, http_status)
   switch (error) {

@@ -7,7 +7,6 @@ import { TavilyError, tavilyStatuses } from "../TavilyGroup.ts"
 
 const urlsMessage = `must be an address, or a list of 1 to ${maxPageRows} addresses`
 
-/** Supported fields. Tavily's other fields are accepted and ignored. */
 export const TavilyExtractRequest = Schema.Struct({
   urls: Schema.Union([
     Schema.String,

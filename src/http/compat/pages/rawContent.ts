@@ -17,13 +17,9 @@ export interface WantedPages {
   readonly source: string
 }
 
-/** The pages that the account can still pay for. */
 const affordable = ({ balance, remaining }: QuotaExceeded): number => remaining + balance
 
-/**
- * Builds the reader of the pages behind search results. Each page that could be read costs a credit; the other pages
- * are absent. If the credits do not cover all pages, only the first ones are read. The search stays charged.
- */
+/** Each page that was read costs a credit. If the credits do not cover all pages, only the first ones are read. */
 export const makeRawContent = Effect.gen(function* () {
   const batches = yield* PageBatches
   const { isOn } = yield* PageSettings

@@ -18,13 +18,12 @@ import type { PageAnswer, PageCompatError, PageForm, PagesForm } from "./PageFor
 type Request = HttpServerRequest.HttpServerRequest
 type Served<E> = Effect.fn.Return<HttpServerResponse.HttpServerResponse, E, Request>
 
-/** The cast holds because the gate admits only keys, and keyless requests that are charged to an account. */
+/** The cast: the gate admits only keys, and keyless requests that are charged to an account. */
 const payer = (principal: Principal): AccountPrincipal => principal as AccountPrincipal
 
 const respond = (answer: PageAnswer): HttpServerResponse.HttpServerResponse =>
   "json" in answer ? HttpServerResponse.jsonUnsafe(answer.json) : HttpServerResponse.text(answer.text)
 
-/** Builds the handlers for pages in another service's format. */
 export const makeServePages = Effect.gen(function* () {
   const gate = yield* makeGate
   const pages = yield* Pages

@@ -7,7 +7,7 @@ import { type TavilyExtractAnswer, TavilyExtractRequest } from "./TavilyExtractG
 
 const decode = decoder(TavilyExtractRequest)
 
-/** The addresses are the caller's own, by which clients find the results. */
+/** Clients find the results by the addresses that they sent. */
 const answerTo =
   (urls: ReadonlyArray<string>) =>
   ({ durationMs, requestId, rows }: ReadPages): Result.Result<TavilyExtractAnswer> => {

@@ -8,7 +8,6 @@ import { documentedStatuses } from "./statuses.ts"
 
 const countMessage = "must be a whole number, 0 or more"
 
-/** Supported parameters. Brave's other parameters are accepted and ignored. */
 export const BraveParameters = Schema.Struct({
   q: LongQuery,
   count: Schema.optionalKey(

@@ -5,7 +5,6 @@ import { documented } from "../endpoints.ts"
 import { Count, domains, LongQuery } from "../fields.ts"
 import { documentedStatuses } from "./statuses.ts"
 
-/** Supported fields. Exa's other fields are accepted and ignored. */
 export const ExaRequest = Schema.Struct({
   query: LongQuery,
   numResults: Schema.optionalKey(Count.annotate({ description: "Maximum number of results; 10 if absent." })),

@@ -15,7 +15,6 @@ const Site = Text.check(
   Schema.makeFilter((text: string) => parseSite(text.trim().replace(/^-/, "")) !== undefined || siteMessage)
 )
 
-/** Supported fields. Perplexity's other fields are accepted and ignored. */
 export const PerplexityRequest = Schema.Struct({
   query: Schema.Union([
     LongQuery,

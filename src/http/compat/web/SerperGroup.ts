@@ -5,7 +5,6 @@ import { documented } from "../endpoints.ts"
 import { Count, LongQuery } from "../fields.ts"
 import { documentedStatuses } from "./statuses.ts"
 
-/** Supported fields. Serper's other fields are accepted and ignored. */
 export const SerperRequest = Schema.Struct({
   q: LongQuery,
   gl: Schema.optionalKey(Text.annotate({ description: "An ISO 3166-1 code." })),

@@ -19,7 +19,6 @@ const answerTo =
 
 const decode = decoder(SerperRequest)
 
-/** Serper's web search. */
 export const serper: ShapeWithErrors = {
   name: "serper",
   fields: Object.keys(SerperRequest.fields),

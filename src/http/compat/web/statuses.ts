@@ -1,7 +1,7 @@
 import type { NotFound } from "../../../domain/errors.ts"
 import type { CompatError } from "../CompatError.ts"
 
-/** The API's own statuses, for services whose clients only look whether a status is an error. */
+/** The API's own statuses, for services whose clients only check whether a status is an error. */
 export const statuses: Readonly<Record<(CompatError | NotFound)["_tag"], number>> = {
   invalid_request: 400,
   unsupported_geo: 400,
@@ -15,7 +15,6 @@ export const statuses: Readonly<Record<(CompatError | NotFound)["_tag"], number>
   upstream_timeout: 504
 }
 
-/** Statuses of documented errors. Unknown paths are not documented. */
 export const documentedStatuses: ReadonlyArray<number> = [...new Set(Object.values(statuses))].filter(
   (status) => status !== statuses.not_found
 )

@@ -5,7 +5,7 @@ import type { AppRequest } from "../../html/pages.ts"
 import { currentBrowser } from "./browser.ts"
 import { ErrorPage, requestExpired, tooManyRequests, unknownApp, withRetryAfter } from "./responses.ts"
 
-/** Describes the app's redirect address: as text for people, and as a CSP source that lets the form redirect there. */
+/** The redirect address as text for people, and as a CSP source that lets the form redirect there. */
 const destinationOf = (redirectUri: string): { readonly text: string; readonly source: string } => {
   const url = URL.parse(redirectUri)
   if (url === null) return { text: "", source: "'self'" }

@@ -9,8 +9,6 @@ import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
 import { errorResponse } from "./errorResponse.ts"
 import { linkExpired, pageResponse, redirectResponse } from "./responses.ts"
 
-/** The page opened by links in emails. It confirms an address and sets a password. */
-
 const defaultNext = "/dashboard"
 
 /** Longer than any valid token. The page repeats the token, so its length is limited. */
@@ -24,7 +22,6 @@ const readNext = Effect.fnUntraced(function* (address: string | null) {
   return ownPath(address || defaultNext, origin) ?? defaultNext
 })
 
-/** Fails if the link was used or has expired, before the person chooses a password. */
 const addressOfLink = Effect.fnUntraced(function* (token: Redacted.Redacted) {
   return (yield* (yield* SignIn).addressOfLink(token)) ?? (yield* linkExpired)
 })

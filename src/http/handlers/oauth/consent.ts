@@ -34,7 +34,6 @@ export const show = Effect.gen(function* () {
   return pageResponse(pages.consent({ request, scopes, email: account.success.email }), { formTargets: [source] })
 })
 
-/** The limit in a form: undefined if it is empty, and `"invalid"` if it is not a number of credits. */
 const dailyCreditsIn = (form: URLSearchParams): number | "invalid" | undefined => {
   const text = form.get("daily_credits")?.trim() ?? ""
   if (text === "") return undefined
@@ -42,10 +41,7 @@ const dailyCreditsIn = (form: URLSearchParams): number | "invalid" | undefined =
   return /^[1-9]\d{0,9}$/.test(text) && credits <= maxBudgetCredits ? credits : "invalid"
 }
 
-/**
- * Stores the limit before the app gets its code. A request that was not signed here changes nothing. Returns a page
- * instead of undefined if the form must be submitted again.
- */
+/** Stores the limit before the app gets its code, if the request is signed. Returns a page if the form is invalid. */
 const limitApp = Effect.fnUntraced(function* (query: string, form: URLSearchParams) {
   const { appId, request, scopes, source } = yield* readAuthorizationRequest(query)
   const account = yield* Effect.catch(sessionAccount, () => Effect.undefined)

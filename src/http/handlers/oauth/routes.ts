@@ -33,8 +33,6 @@ import { type ErrorPage, tooManyRequests } from "./responses.ts"
 import * as signIn from "./signIn.ts"
 import * as signUp from "./signUp.ts"
 
-/** Routes for sign-in and consent pages, and for the OAuth metadata that apps discover. */
-
 type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | RateLimiter | Ids
 
 type Handler = Effect.Effect<

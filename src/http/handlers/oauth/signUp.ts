@@ -35,10 +35,7 @@ const confirmationSent = (email: string, query: string) =>
 
 const unguessableBytes = 24
 
-/**
- * The submitted password. If emails are delivered, the form asks for none: the person chooses one at the link that
- * confirms the address, and until then the password is random.
- */
+/** If emails are delivered, the password is random until the person chooses one at the link in the email. */
 const passwordOf = Effect.fnUntraced(function* (form: URLSearchParams, deliversEmails: boolean) {
   if (!deliversEmails || form.has("password")) return secretIn(form, "password")
   const bytes = yield* (yield* Ids).entropy(unguessableBytes)
