@@ -1,5 +1,6 @@
 import { Context, type Effect } from "effect"
 
+/** Random IDs and secrets. A service, so that tests can make them predictable. */
 export class Ids extends Context.Service<
   Ids,
   {

@@ -5,10 +5,14 @@ export interface StoreClock {
   readonly skewMs: () => number
 }
 
-/** Replicas take periods and stored times from the database's clock (R55). The skew is 0 if nothing measures it. */
+/**
+ * All replicas use the database's clock for periods and stored times (R55). The skew is 0 if nothing measures it, as in
+ * tests.
+ */
 export const StoreClock = Context.Reference<StoreClock>("quarry/services/StoreClock", {
   defaultValue: () => ({ skewMs: () => 0 })
 })
 
+/** The current time of the database's clock, in Unix milliseconds. */
 export const storeTime = (clock: StoreClock): Effect.Effect<number> =>
   Effect.map(Clock.currentTimeMillis, (now) => now + clock.skewMs())

@@ -5,15 +5,17 @@ import { untraced } from "../telemetry/Tracing.ts"
 import { Accounts } from "./Accounts.ts"
 import { Sessions } from "./Sessions.ts"
 
-/** The time that a removal waits for the log's erasure, which continues in the background. */
+/** Limits how long a removal waits for its log to be erased. This suffices for all but the longest logs. */
 const eraseTimeout = Duration.seconds(5)
 
 export class AccountRemoval extends Context.Service<
   AccountRemoval,
   {
     /**
-     * Ends the account first, so that no credential works if a later step fails, then removes personal data. The ledger
-     * and a digest of the address stay (R32). Log maintenance completes an interrupted erasure.
+     * Ends the account and removes personal data: address, sign-ins, key names, query texts. The books stay, and so
+     * does a digest of the address, so that the trial is not granted again (R32). The account ends first, so that no
+     * credential works if a later step fails. A long log may still be erased in the background; log maintenance
+     * completes it if the process ends first.
      */
     readonly remove: (accountId: string) => Effect.Effect<void, NotFound>
     readonly end: (accountId: string) => Effect.Effect<void, NotFound>
@@ -30,6 +32,7 @@ export class AccountRemoval extends Context.Service<
       const end = (accountId: string) => Effect.andThen(accounts.remove(accountId), sessions.forget(accountId))
 
       const remove = Effect.fn("AccountRemoval.remove")(function* (accountId: string) {
+        // Uninterruptible, so that the removal completes even if the caller disconnects.
         yield* Effect.uninterruptible(end(accountId))
         const erasure = yield* queryLog.erase(accountId).pipe(
           Effect.catchCause((cause) => Effect.logError("A removed account's log could not be erased yet.", cause)),

@@ -8,6 +8,7 @@ export interface PlanChoice {
   readonly plan: Plan
   /** Searches per period. Undefined: the plan's quota. Required if the plan has none, as `custom` usually does. */
   readonly quota?: number | undefined
+  /** Undefined: the plan's concurrency. */
   readonly concurrency?: number | undefined
   /** Unix milliseconds. Undefined: calendar months, or the current cycle on a plan change. */
   readonly cycleStart?: number | undefined
@@ -15,11 +16,13 @@ export interface PlanChoice {
   readonly packRate?: number | undefined
 }
 
+/** Undefined filters match every account. */
 export interface AccountQuery {
   /** Part of the address or marketplace name in any letter case, or a prefix of the account's ID. */
   readonly text: string | undefined
   readonly plan: Plan | undefined
   readonly suspended: boolean | undefined
+  /** The ID of the previous page's last account. */
   readonly after: string | undefined
   readonly limit: number
 }
@@ -36,24 +39,37 @@ export class AccountError extends OperatorError("AccountError") {
   static readonly subscriberAddress = new AccountError({ message: "A marketplace subscriber has no email address." })
 }
 
+/** Accounts and their plans. Their credits are in `Ledger`. */
 export class Accounts extends Context.Service<
   Accounts,
   {
-    /** Grants a mailbox's trial once (R32). A later account gets the rest, or nothing while another has it. */
+    /**
+     * Grants the trial's credits once per mailbox (R32): a later account of the mailbox gets what is left, or nothing
+     * while another account has it.
+     */
     readonly create: (choice: PlanChoice & { readonly email: string }) => Effect.Effect<Account, AccountError>
     readonly byId: (id: string) => Effect.Effect<Account, NotFound>
     /** Ignores letter case. */
     readonly byEmail: (email: string) => Effect.Effect<Account, NotFound>
     /** Newest first. */
     readonly list: (query: AccountQuery) => Effect.Effect<ReadonlyArray<Account>>
-    /** Takes effect immediately. Used credits stay counted (R31), and the cycle's new quota is at least as high. */
+    /**
+     * Takes effect immediately. Credits used in the current cycle stay counted (R31), and the cycle's quota becomes the
+     * new plan's, but at least what was used.
+     */
     readonly setPlan: (id: string, choice: PlanChoice) => Effect.Effect<Account, NotFound | AccountError>
     /** `People.setEmail` changes the sign-in. A trial continues with what is left of the new mailbox's trial (R32). */
     readonly setEmail: (id: string, email: string) => Effect.Effect<Account, NotFound | AccountError>
-    /** Within 10 seconds, no replica accepts the credentials. Data stays (R49). Repeating keeps the first time. */
+    /**
+     * No credential of the account is accepted any more, on any replica within 10 seconds. Keys, ledger, log and packs
+     * stay (R49). Suspending it again keeps the first time.
+     */
     readonly suspend: (id: string) => Effect.Effect<Account, NotFound>
     readonly resume: (id: string) => Effect.Effect<Account, NotFound>
-    /** A marketplace subscriber's account without address or quota (R23), created once over all replicas. */
+    /**
+     * The account of a marketplace subscriber, created with the first request, once over all replicas. It has no
+     * address and no quota, and is counted by UTC calendar month (R23).
+     */
     readonly ofSubscriber: (user: string, plan: PaidPlan) => Effect.Effect<Account>
     /** Also deletes the address and revokes the keys. The ledger and the record of the trial stay (R32). */
     readonly remove: (id: string) => Effect.Effect<void, NotFound>
@@ -92,6 +108,7 @@ export const termsOf = (choice: PlanChoice, plans: PlanTable): Effect.Effect<Cho
   })
 }
 
+/** The trial is granted to addresses, so it needs one. */
 export const requireTrialAddress = (plan: Plan, email: string): Effect.Effect<void, AccountError> =>
   plan === "trial" && email === ""
     ? Effect.fail(new AccountError({ message: "The trial belongs to an email address: give one." }))

@@ -1,7 +1,10 @@
 import { Context, type Effect } from "effect"
 import type { NotFound } from "../../domain/errors.ts"
 
-/** Routes below `/api/auth`, which pass HTTP unchanged to the sign-in library: JSON, OAuth and provider callbacks. */
+/**
+ * Routes below `/api/auth`, passed unchanged to the sign-in library: JSON for a dashboard, callbacks of identity
+ * providers, and OAuth endpoints. The only sign-in interface that passes HTTP requests and responses through.
+ */
 export class AuthRoutes extends Context.Service<
   AuthRoutes,
   {

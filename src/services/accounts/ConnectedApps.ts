@@ -4,13 +4,14 @@ import type { NotFound } from "../../domain/errors.ts"
 /** Times are Unix milliseconds. */
 export interface ConnectedApp {
   readonly id: string
-  /** Chosen by the app, not verified. */
+  /** The name that the app chose for itself, if any. */
   readonly name: string | undefined
   /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
   readonly verifiedHost: string | undefined
-  /** Per UTC day. Undefined if only the account limits the app. */
+  /** The credits that it may spend each UTC day. Undefined if only the account limits it. */
   readonly dailyCredits: number | undefined
   readonly connectedAt: number
+  /** The last time it received a token: hourly while it is used. */
   readonly renewedAt: number
 }
 
@@ -21,6 +22,7 @@ export class ConnectedApps extends Context.Service<
   {
     /** Newest first, at most `maxListedApps`. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ConnectedApp>>
+    /** Undefined removes the limit. Takes effect immediately. */
     readonly limit: (accountId: string, clientId: string, dailyCredits: number | undefined) => Effect.Effect<void>
     /** Also revokes its tokens. */
     readonly end: (accountId: string, appId: string) => Effect.Effect<void, NotFound>

@@ -20,6 +20,7 @@ import { Marketplace } from "./Marketplace.ts"
 import { Sessions } from "./Sessions.ts"
 
 export interface RequestCredentials extends CredentialHeaders {
+  /** The network that demo requests are counted by, if known. */
   readonly network: string | undefined
   /** The client's address (R24), read only for keys with networks. */
   readonly address: Effect.Effect<NetAddress.IpAddress | undefined>
@@ -28,7 +29,7 @@ export interface RequestCredentials extends CredentialHeaders {
 const isActive = (principal: Principal): boolean =>
   principal._tag === "demo" || principal.account.suspendedAt === undefined
 
-/** A plan change may have taken effect since the account was read. */
+/** Applies a change of plan that has taken effect since the account was read. */
 const atPresent = (principal: Principal, clock: StoreClock): Effect.Effect<Principal> =>
   principal._tag === "demo" || principal.account.next === undefined
     ? Effect.succeed(principal)
@@ -68,7 +69,10 @@ const countJudgement = (kind: CredentialKind | undefined, judged: Effect.Effect<
 export class Credentials extends Context.Service<
   Credentials,
   {
-    /** Only the first kind of credential counts. Suspended accounts and disallowed networks fail like unknown keys. */
+    /**
+     * Only the first kind of credential present counts; a kind that the route does not accept fails without a lookup.
+     * Suspended accounts and keys outside their networks fail like unknown credentials.
+     */
     readonly authenticate: (
       credentials: RequestCredentials,
       accepted: ReadonlyArray<CredentialKind>

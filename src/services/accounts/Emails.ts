@@ -18,6 +18,7 @@ export class Emails extends Context.Service<
     readonly delivers: boolean
     /** Never fails: an unsent email is logged, and the person can request another. */
     readonly send: (email: Email) => Effect.Effect<void>
+    /** Fails if the email was not accepted, so that the caller can retry. */
     readonly deliver: (email: Email) => Effect.Effect<void, EmailNotSent>
   }
 >()("quarry/services/Emails") {}

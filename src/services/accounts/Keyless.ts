@@ -9,6 +9,7 @@ import { Accounts } from "./Accounts.ts"
 /** Calls without a credential that the operator allows, for clients that cannot send one (R43). */
 export interface Keyless {
   readonly networks: ReadonlyArray<IpNetwork.IpNetwork>
+  /** Fails if the account that pays is suspended or was removed. */
   readonly principal: Effect.Effect<KeylessPrincipal, Unauthorized>
 }
 

@@ -21,14 +21,18 @@ export class PersonError extends OperatorError("PersonError") {
   }
 }
 
+/** Operator actions on the people of accounts. */
 export class People extends Context.Service<
   People,
   {
-    /** Also ends app tokens. Returns the number of sessions. */
+    /** Ends all sessions and app tokens of the account's person, and returns the number of sessions. */
     readonly endSessions: (accountId: string) => Effect.Effect<number>
-    /** Invalidates old links. Replaces an unconfirmed sign-up. With a mail server, the next sign-in confirms it. */
+    /**
+     * Changes the address that the person signs in with, and invalidates links sent to the old one. With a mail server,
+     * the new address is confirmed at the next sign-in. Replaces an unconfirmed sign-up with the same address.
+     */
     readonly setEmail: (accountId: string, email: string) => Effect.Effect<void, PersonError>
-    /** The link sets a password and signs in. Creates the person if nobody has signed up for the account. */
+    /** Creates a link to set a password and sign in. Creates the person if nobody has signed up for the account. */
     readonly makeSignInLink: (account: Account) => Effect.Effect<SignInLink, PersonError>
   }
 >()("quarry/services/People") {}

@@ -4,7 +4,7 @@ import type { NotFound, Unauthorized } from "../../domain/errors.ts"
 
 export const maxListedSessions = 100
 
-/** A further session ends the oldest. */
+/** A new session ends the oldest. */
 export const maxSessions = 20
 
 /** Times are Unix milliseconds. */
@@ -12,11 +12,14 @@ export interface OpenSession {
   /** Not the secret in the cookie. */
   readonly id: string
   readonly createdAt: number
+  /** The last extension: daily while it is used. */
   readonly extendedAt: number
   readonly expiresAt: number
+  /** The `User-Agent` header. */
   readonly userAgent: string | undefined
 }
 
+/** Sessions of people. `SignIn` opens them. */
 export class Sessions extends Context.Service<
   Sessions,
   {
@@ -24,9 +27,11 @@ export class Sessions extends Context.Service<
     readonly cookieName: string
     /** All invalid cookies fail alike. A session that has ended is rejected by every replica at once. */
     readonly authenticate: (cookie: Redacted.Redacted) => Effect.Effect<SessionPrincipal, Unauthorized>
+    /** Newest first, at most `maxListedSessions`. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<OpenSession>>
     /** Apps authorized in the session keep their access. */
     readonly end: (accountId: string, sessionId: string) => Effect.Effect<void, NotFound>
+    /** Removes the person of an account: sessions, identities and address. */
     readonly forget: (accountId: string) => Effect.Effect<void>
   }
 >()("quarry/services/Sessions") {}

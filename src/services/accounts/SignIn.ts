@@ -4,6 +4,7 @@ import type { SignUpMode } from "../../domain/accounts/signUp.ts"
 export type IdentityProvider = "google" | "github"
 
 export interface Browser {
+  /** The `Cookie` header, which may contain a session. */
   readonly cookies: Redacted.Redacted | undefined
   readonly userAgent: string | undefined
   /** The address or network that attempts are counted by (`2001:db8::/64`). */
@@ -12,14 +13,16 @@ export interface Browser {
 
 export interface Redirect {
   readonly location: string
+  /** Values of `Set-Cookie` headers. */
   readonly cookies: ReadonlyArray<Redacted.Redacted>
 }
 
 export interface PasswordSignIn {
   readonly email: string
   readonly password: Redacted.Redacted
+  /** The query that `AuthorizationRequests` describes. */
   readonly authorizationRequest: string
-  /** A path of this deployment to which a confirmation link leads. */
+  /** A path of this deployment to continue at, if the address must be confirmed first. */
   readonly returnPath: string
 }
 
@@ -29,6 +32,7 @@ export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {
 /** The address is not confirmed yet. A new link has been sent. */
 export class AddressUnconfirmed extends Data.TaggedError("AddressUnconfirmed") {}
 
+/** Too many requests, sign-ups or wrong passwords from one client. */
 export class TooManyAttempts extends Data.TaggedError("TooManyAttempts")<{ readonly retryAfterSeconds: number }> {}
 
 /** The operator's settings do not allow this address to sign up (R65). The message says why and who can help. */
@@ -40,6 +44,7 @@ export class InvalidField extends Data.TaggedError("InvalidField")<{
   readonly message: string
 }> {}
 
+/** Another error of the sign-in library. The message is for people. */
 export class SignInFailed extends Data.TaggedError("SignInFailed")<{ readonly message: string }> {}
 
 export type SignInError =
@@ -50,6 +55,7 @@ export type SignInError =
   | InvalidField
   | SignInFailed
 
+/** Sign-up and sign-in on the pages of this deployment. */
 export class SignIn extends Context.Service<
   SignIn,
   {
@@ -57,9 +63,11 @@ export class SignIn extends Context.Service<
     readonly signUpMode: SignUpMode
     /** False without a mail server: the operator forwards the links from the log. */
     readonly deliversEmails: boolean
+    /** Opens a session and continues with the app's authorization request. */
     readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
-    /** Undefined if an email must confirm the address first. A known address looks the same. */
+    /** Undefined if the address must be confirmed by email first, which also hides if it was already known. */
     readonly signUp: (browser: Browser, signUp: PasswordSignIn) => Effect.Effect<Redirect | undefined, SignInError>
+    /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */
     readonly atProvider: (
       browser: Browser,
       provider: IdentityProvider,
@@ -70,8 +78,13 @@ export class SignIn extends Context.Service<
       browser: Browser,
       request: { readonly email: string; readonly returnPath: string }
     ) => Effect.Effect<void, SignInError>
+    /** Undefined if the link was used or has expired. */
     readonly addressOfLink: (token: Redacted.Redacted) => Effect.Effect<string | undefined>
-    /** The token is single-use. Confirms the address, ends other sessions, and signs in unless sign-ins are limited. */
+    /**
+     * Sets a new password with a single-use token from an email and signs the person in. Confirms the address, ends all
+     * other sessions of the person, and clears the browser's wait after wrong passwords. The redirect leads to
+     * `returnPath`, or to the app that waits there. It has no session where signing in is limited at that moment.
+     */
     readonly resetPassword: (
       browser: Browser,
       reset: { readonly token: Redacted.Redacted; readonly password: Redacted.Redacted; readonly returnPath: string }

@@ -39,16 +39,18 @@ export interface SubscriptionState {
   readonly pendingPlan: SoldPlan | undefined
   readonly pendingAt: number | undefined
   readonly pastDueSince: number | undefined
+  /** End of the grace period. Afterwards the trial's limits apply until the renewal is paid (R41). */
   readonly graceUntil: number | undefined
 }
 
 export interface BillingState {
-  /** False without a provider, or if the operator closed the checkout. */
+  /** False if nothing can be bought: there is no provider, or the operator has closed the checkout. */
   readonly open: boolean
   readonly plan: Plan
   readonly subscription: SubscriptionState | undefined
   readonly packs: ReadonlyArray<{ readonly credits: PackSize; readonly price: number }>
   readonly balance: number
+  /** Spent credits of refunded packs, settled from the next credits (R40). */
   readonly owed: number
 }
 
@@ -58,6 +60,7 @@ export interface CheckoutPage {
 }
 
 const syncEveryMs = 5_000
+/** Used if the provider gives none. */
 const defaultRetrySeconds = 30
 
 interface Deps {
@@ -155,6 +158,7 @@ export const bookedState = (deps: BooksDeps) =>
 const requireOpen = ({ terms }: Deps, { blockedAt }: BilledAccount) =>
   !terms.isOpen ? Effect.fail(closed) : blockedAt === undefined ? Effect.void : Effect.fail(needsOperator)
 
+/** The account's customer at the provider, created at the first purchase (R42). */
 const customerOf = Effect.fnUntraced(function* (
   { accounts, books, provider }: Deps,
   account: Account,
@@ -224,7 +228,7 @@ const buyPack = (deps: Deps): Billing["Service"]["buyPack"] =>
     return { ...toCheckout(page), credits, price }
   })
 
-/** The result of the request is unknown, so the inbox reads the subscription. */
+/** Schedules a reading of the subscription, because the result of the request is unknown. */
 const readSoon = Effect.fnUntraced(function* ({ books, ids }: Deps, subscriptionId: string) {
   const deliveryId = `own:${yield* ids.requestId}`
   const object = { kind: "subscription" as const, id: subscriptionId }
@@ -249,14 +253,18 @@ const translateErrors = <A>(
     })
   )
 
-/** The provider fails to revert a change that does not exist, so the subscription is read first (R42). */
+/** Reverts pending changes. The provider fails to revert a change that does not exist, so both are read first (R42). */
 const callOff = Effect.fnUntraced(function* ({ provider }: Deps, id: string) {
   const { cancelAtPeriodEnd, pending } = yield* provider.subscription(id)
   if (pending !== undefined) yield* provider.callOffChange(id)
   if (cancelAtPeriodEnd) yield* provider.setCancellation(id, false)
 })
 
-/** The provider requires reverting a cancellation first. A failed change restores it: nobody agreed to keep paying. */
+/**
+ * Changes the plan of a subscription. The provider rejects this for a subscription canceled at the period's end, so the
+ * cancellation is reverted first. If the change fails, it is canceled again: nobody agreed to keep paying for the old
+ * plan (R42).
+ */
 const changeTo = Effect.fnUntraced(function* (
   { provider }: Deps,
   id: string,
@@ -332,7 +340,10 @@ const receive = (deps: Deps): Billing["Service"]["receive"] =>
     yield* Metric.update(billingEvents.of(kind, isNew ? "stored" : "repeated"), 1)
   })
 
-/** Purchases and plan changes (R42, R47). Only the reconciler changes credits, to match the provider's objects. */
+/**
+ * Purchases and plan changes of an account (R42, R47). Checks our own books first and asks the provider last. Never
+ * changes credits itself: the reconciler does that according to the provider's objects.
+ */
 export class Billing extends Context.Service<
   Billing,
   {
@@ -360,9 +371,12 @@ export class Billing extends Context.Service<
       BillingUnavailable | NoSubscription
     >
     readonly portal: (account: Account) => Effect.Effect<CheckoutPage, BillingUnavailable | NoSubscription>
-    /** Asks the provider at most once per account and 5 seconds. `checkoutId`: the checkout the user returns from. */
+    /**
+     * Updates the books from the provider and returns them. Asks the provider at most once every 5 seconds per account.
+     * `checkoutId` is the checkout that the user returns from.
+     */
     readonly sync: (account: Account, checkoutId: string | undefined) => Effect.Effect<BillingState, BillingUnavailable>
-    /** Only verifies and stores; the inbox is processed later. */
+    /** Only verifies and stores; the inbox is processed later. An invalid delivery is counted. */
     readonly receive: (
       headers: Readonly<Record<string, string | undefined>>,
       body: Uint8Array

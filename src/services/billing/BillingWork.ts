@@ -6,6 +6,7 @@ import { type Drift, Reconciler } from "./Reconciler.ts"
 
 const inboxInterval = Duration.seconds(1)
 const removalInterval = Duration.seconds(5)
+/** Interval at which replicas check whether a sweep is due. */
 const sweepInterval = Duration.seconds(30)
 const reportInterval = Duration.seconds(15)
 const pruneInterval = Duration.hours(1)
@@ -14,6 +15,7 @@ const sweepEvery: Readonly<Record<SweepExtent, Duration.Duration>> = {
   open: Duration.minutes(5),
   changed: Duration.hours(1)
 }
+/** After this time, another replica may repeat a sweep. */
 const sweepLease = Duration.minutes(15)
 
 /** Processed deliveries are kept, so that repeated ones are recognized. */
@@ -47,7 +49,7 @@ const driftKinds: ReadonlyArray<Drift["kind"]> = [
   "removal"
 ]
 
-/** Starts counters used by alerts at 0, because Prometheus would miss the first increase otherwise. */
+/** Initializes counters used by alerts to 0. Otherwise Prometheus would not see the first increase. */
 const initializeCounters = Effect.forEach(
   [billingEvents.of("none", "refused"), ...driftKinds.map((kind) => billingDrift.of(kind))],
   (count) => Metric.update(count, 0),

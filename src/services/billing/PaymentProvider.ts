@@ -13,6 +13,7 @@ export interface Subscription {
   readonly period: { readonly start: number; readonly end: number }
   readonly startedAt: number
   readonly cancelAtPeriodEnd: boolean
+  /** A change that the provider will make at `at`. */
   readonly pending: { readonly plan: SoldPlan; readonly at: number } | undefined
   readonly pastDueAt: number | undefined
   readonly endedAt: number | undefined
@@ -32,6 +33,7 @@ export interface Order {
         readonly subscriptionId: string
         readonly reason: "create" | "cycle" | "update"
       }
+    /** Not created by Quarry. */
     | { readonly kind: "other" }
   readonly status: "pending" | "paid" | "void"
   readonly netCents: number
@@ -67,6 +69,7 @@ export interface Buyer {
 export interface Nudge {
   /** The same for every attempt to deliver an event. */
   readonly deliveryId: string
+  /** The provider's event name, for metrics. At most 64 characters. */
   readonly kind: string
   readonly object:
     | { readonly kind: "subscription" | "order" | "customer" | "checkout"; readonly id: string }
@@ -84,15 +87,19 @@ export class ProviderMissing extends Data.TaggedError("ProviderMissing")<{ reado
 /** Nothing was charged or changed (R42). */
 export class ProviderDeclined extends Data.TaggedError("ProviderDeclined") {}
 
+/** Another change of the subscription is still running (R42). */
 export class ProviderBusy extends Data.TaggedError("ProviderBusy") {}
 
+/** Another account's customer has this email address (R42). */
 export class CustomerTaken extends Data.TaggedError("CustomerTaken")<{ readonly customerId: string }> {}
 
 export class DeliveryInvalid extends Data.TaggedError("DeliveryInvalid")<{ readonly reason: string }> {}
 
+/** A finding of `billing check`, which the operator can fix. */
 export interface Finding {
   readonly subject: "token" | "scopes" | "products" | "webhooks"
   readonly ok: boolean
+  /** One line: what was found and, if it is wrong, what to do. */
   readonly message: string
 }
 
@@ -104,6 +111,7 @@ export class PaymentProvider extends Context.Service<
     readonly customerOf: (
       accountId: string,
       email: string,
+      /** True if the account was removed or is unknown. */
       isGone: (accountId: string) => Effect.Effect<boolean>
     ) => Effect.Effect<string, ProviderUnavailable | CustomerTaken>
     readonly openPlanCheckout: (buyer: Buyer, plan: SoldPlan) => Effect.Effect<Page, ProviderUnavailable>
@@ -157,4 +165,5 @@ export class PaymentProvider extends Context.Service<
   }
 >()("quarry/services/PaymentProvider") {}
 
+/** Two during a rotation. */
 export type SigningSecrets = ReadonlyArray<Redacted.Redacted<string>>

@@ -14,6 +14,7 @@ import {
   type Subscription
 } from "./PaymentProvider.ts"
 
+/** A difference from the provider that a sweep found and fixed, usually because deliveries were lost. */
 export interface Drift {
   readonly kind: "subscription" | "order" | "refund" | "dispute" | "second_subscription" | "removal"
   readonly accountId: string | undefined
@@ -26,7 +27,7 @@ const leaseMs = Duration.toMillis(Duration.seconds(30))
 const maxReads = 4
 const maxRemovals = 16
 
-/** Backoff of 2 s, 4 s and so on up to 10 minutes, without an end. */
+/** Backoff between attempts: 2 s, 4 s, and so on up to 10 minutes, without an end. */
 const firstWaitMs = 2_000
 const maxWaitMs = Duration.toMillis(Duration.minutes(10))
 const maxDoublings = 12
@@ -58,7 +59,7 @@ const toPlanOrder = ({ createdAt, purchase, status }: Order): ReadonlyArray<Plan
 const unlessMissing = <A>(read: Effect.Effect<A, ProviderUnavailable | ProviderMissing>) =>
   Effect.catchTag(read, "ProviderMissing", () => Effect.undefined)
 
-/** The removal of the customer ends the subscription too. */
+/** Ends the subscription too. */
 const leave = Effect.fnUntraced(function* ({ books }: Deps, { accountId, customerId, status }: Sold) {
   return status !== "ended" && (yield* books.queueRemoval(customerId, accountId))
 })
@@ -161,6 +162,7 @@ const bringAccount = Effect.fn("Reconciler.bringAccount")(function* (
   return account.customerId === undefined ? [] : yield* bringCustomer(deps, accountId, account.customerId)
 })
 
+/** Updates the customer that a checkout or an event names, if Quarry created it. */
 const bringObject = Effect.fnUntraced(function* (deps: Deps, { id, kind }: InboxItem["object"]) {
   const { books, provider } = deps
   switch (kind) {
@@ -181,6 +183,7 @@ const bringObject = Effect.fnUntraced(function* (deps: Deps, { id, kind }: Inbox
   }
 })
 
+/** Reads the object once for all its deliveries. */
 const workOn = Effect.fnUntraced(function* (deps: Deps, items: readonly [InboxItem, ...ReadonlyArray<InboxItem>]) {
   const { books } = deps
   const ids = items.map(({ deliveryId }) => deliveryId)
@@ -334,14 +337,21 @@ const sweep = Effect.fn("Reconciler.sweep")(function* (deps: Deps, extent: Sweep
   return drifts
 })
 
-/** Makes the books match the provider (R37). Each function rereads its object and can be repeated in any order. */
+/**
+ * Updates the books to match the payment provider (R37). Each function reads its object again and is idempotent, so
+ * that deliveries and sweeps can call them in any order.
+ */
 export class Reconciler extends Context.Service<
   Reconciler,
   {
+    /** Also updates the customer's other subscriptions. */
     readonly bringSubscription: (subscriptionId: string) => Effect.Effect<void, ProviderUnavailable>
+    /** Grants the credits once, and takes back refunded ones (R38, R40). */
     readonly bringOrder: (orderId: string) => Effect.Effect<void, ProviderUnavailable>
     readonly bringAccount: (accountId: string) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable | NotFound>
+    /** Returns the number of deliveries. Any replica may do this. */
     readonly drainInbox: Effect.Effect<number>
+    /** Returns the number of customers. */
     readonly drainRemovals: Effect.Effect<number>
     /** Fixes differences between books and provider. `since` is in Unix milliseconds; 0 means everything. */
     readonly sweep: (extent: SweepExtent, since?: number) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>

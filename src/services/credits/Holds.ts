@@ -17,10 +17,14 @@ export interface HoldFilter {
   readonly limit: number
 }
 
-/** Open holds. The sweeper returns a crashed search's hold, which is overdue a minute after the end of its lease. */
+/**
+ * Open holds: of running searches, and of crashed ones until the sweeper returns them. A hold is overdue one minute
+ * after its lease expired, because the sweeper should have returned it by then.
+ */
 export class Holds extends Context.Service<
   Holds,
   {
+    /** Ordered by the end of their lease. */
     readonly list: (filter: HoldFilter) => Effect.Effect<ReadonlyArray<ListedHold>>
     readonly count: Effect.Effect<HoldsStatus>
   }

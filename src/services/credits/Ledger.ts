@@ -13,11 +13,12 @@ export interface Hold {
   readonly before: Allowance
 }
 
-/** Can be repeated with its idempotency key without paying again (R44). */
+/** Can be repeated without paying again (R44). */
 export interface KeyedRequest {
   /** The same key on another route names another request. */
   readonly route: "query" | "bulk" | "page" | "pages"
   readonly key: string
+  /** The decoded request. The key cannot be used for another one. */
   readonly content: string
 }
 
@@ -40,9 +41,13 @@ export interface Settlement {
   readonly balance: number
 }
 
-/** The lease expired, or the database crashed after the reservation. Credits were returned and nothing was charged. */
+/**
+ * The hold no longer exists: its lease expired, or the database crashed right after the reservation. Its credits were
+ * returned, and nothing was charged or logged.
+ */
 export class HoldExpired extends Data.TaggedError("HoldExpired")<{ readonly holdId: string }> {}
 
+/** The idempotency key was used for a grant with other arguments. */
 export class GrantDiffers extends OperatorError("GrantDiffers") {
   static of(idempotencyKey: string): GrantDiffers {
     const message =
@@ -56,11 +61,13 @@ export interface Adjustment {
   readonly accountId: string
   /** Not 0. A positive number lets the account spend more, a negative one less. */
   readonly credits: number
+  /** `quota` changes the usage of the current period. */
   readonly to: "balance" | "quota"
   readonly reason: string
   readonly by: string
 }
 
+/** The books cannot be corrected this way, and nothing changed. The message says why and what to do. */
 export class CorrectionImpossible extends OperatorError("CorrectionImpossible") {
   static ofAdjustment(
     { accountId, credits, to }: Adjustment,
@@ -93,9 +100,12 @@ export class CorrectionImpossible extends OperatorError("CorrectionImpossible") 
 }
 
 export interface Repair {
-  /** The account, or the scope of a removed account's trial, as a discrepancy names it. */
+  /** The account, or the scope of a trial whose account was removed, as named by a discrepancy. */
   readonly accountId: string
-  /** `entries` sets used and balance to the sum of the entries; `figures` adds entries for the differences. */
+  /**
+   * `entries`: used and balance are set to the sum of the entries. `figures`: they are kept, and entries are added for
+   * the differences. A charge that differs from the log is kept in both cases and explained by a correction.
+   */
   readonly keep: "entries" | "figures"
   readonly reason: string
   readonly by: string
@@ -118,13 +128,25 @@ export interface Discrepancy {
   readonly found: number
 }
 
-/** At any time and over all replicas, `0 <= used <= quota` and `balance >= 0` (R29). */
+/**
+ * The credits of accounts. A hold reserves credits before a search is dispatched; credits that are not charged are
+ * returned (R29). At any time and over all replicas, `0 <= used <= quota` and `balance >= 0`.
+ *
+ * Concurrent calls share a statement, in which the database decides in order of arrival. A database failure is a
+ * defect.
+ */
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** Takes the quota first, then packs (R30). With `budgetId`, the key's budget must cover the credits too (R50). */
+    /**
+     * Reserves `credits`, first from the quota, then from the pack balance (R30). Fails if they do not suffice. With
+     * `budgetId`, the key's budget must cover them too (R50), unless the key no longer has one.
+     */
     readonly reserve: (account: Account, credits: number, budgetId?: string) => Effect.Effect<Hold, QuotaExceeded>
-    /** Only one of concurrent requests with a key gets a hold (R44). If it ends uncharged, another one can. */
+    /**
+     * `reserve` for a keyed request (R44). Of concurrent requests with one key, only one gets a hold, over all
+     * replicas. The key can be used again if the hold ends without a charge. Replays need no credits.
+     */
     readonly reserveKeyed: (
       account: Account,
       credits: number,
@@ -132,8 +154,9 @@ export class Ledger extends Context.Service<
       budgetId?: string
     ) => Effect.Effect<KeyedReservation, QuotaExceeded>
     /**
-     * In one transaction, charges and logs the entries, returns the rest (pack credits first), and stores the answer if
-     * something is charged. The entries must not cost more than the hold.
+     * Ends a hold in one transaction: charges the entries' credits, returns the rest (pack credits first), and writes
+     * the entries to the query log. The entries must not cost more than the hold. If something is charged, the answer
+     * is stored under its key.
      */
     readonly settle: (
       hold: Hold,
@@ -142,9 +165,9 @@ export class Ledger extends Context.Service<
     ) => Effect.Effect<Settlement, HoldExpired>
     /** Charges and logs one search; the rest stays held. Fails if too little is left. A free entry is a defect. */
     readonly settlePart: (hold: Hold, entry: LogEntry) => Effect.Effect<void, HoldExpired>
-    /** Opens a period that has started without a search. */
+    /** The current allowance. Opens a period that has started without a search. */
     readonly allowance: (account: Account) => Effect.Effect<Allowance>
-    /** `allowance` for read-only commands: writes nothing. */
+    /** Like `allowance`, but writes nothing, for read-only commands. */
     readonly peek: (account: Account) => Effect.Effect<Allowance>
     /** Adds credits (above 0) and returns the balance. A repeated key adds nothing and returns the first balance. */
     readonly grant: (
@@ -153,11 +176,14 @@ export class Ledger extends Context.Service<
       reason: string,
       idempotencyKey?: string
     ) => Effect.Effect<number, NotFound | GrantDiffers>
-    /** Fails, and does not clamp, if the account lacks the credits. */
+    /** Writes an entry that names operator and reason. Fails, and does not clamp, if the account lacks the credits. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<Allowance, NotFound | CorrectionImpossible>
-    /** Releases each expired hold exactly once, and returns the number of holds. */
+    /** Returns the credits of expired holds, each exactly once, and the number of these holds. */
     readonly sweep: Effect.Effect<number>
-    /** Returns at most 10,000 discrepancies, and records the run for metrics. Rereads only some closed entries. */
+    /**
+     * Compares every account's credits with its entries, holds and log, and records the run for metrics. Returns at
+     * most 10,000 discrepancies. Entries that were compared once are closed; a run rereads only some of them.
+     */
     readonly verify: Effect.Effect<ReadonlyArray<Discrepancy>>
     /** Also rereads closed entries, so its duration grows with their number. */
     readonly verifyFully: Effect.Effect<ReadonlyArray<Discrepancy>>

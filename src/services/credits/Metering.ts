@@ -11,8 +11,10 @@ import { type Hold, type KeyedRequest, Ledger } from "./Ledger.ts"
 
 export interface Receipt {
   readonly creditsUsed: number
+  /** The allowance before the request; undefined if no account pays. */
   readonly before: Allowance | undefined
   readonly balance: number
+  /** The response repeats one that was already charged (R44). */
   readonly isReplay?: true
 }
 
@@ -24,6 +26,7 @@ export interface Replay {
 /** `settle` must be called exactly once. */
 export interface OpenHold {
   readonly before: Allowance | undefined
+  /** Logs one search or page and charges its cost. The rest stays held. */
   readonly settlePart: (entry: LogEntry) => Effect.Effect<void>
   /** Charges the remaining entries and returns the rest. `keep` is called only with an idempotency key. */
   readonly settle: (entries: ReadonlyArray<LogEntry>, keep?: () => string) => Effect.Effect<Receipt>
@@ -34,8 +37,9 @@ export interface LedgerTimings {
   readonly settleMs: number
 }
 
+/** Reserves and settles credits. Accounts pay through the ledger; the demo is free (R24). */
 export const makeMetering = Effect.gen(function* () {
-  // Starts at 0, because Prometheus would miss the first increase otherwise.
+  // Exported with 0 at the start. Otherwise Prometheus would not see the first increase.
   yield* Metric.update(creditsDenied.of(), 0)
   yield* Metric.update(creditsReturned.of(), 0)
   const ledger = yield* Ledger
@@ -54,6 +58,7 @@ export const makeMetering = Effect.gen(function* () {
         Effect.tapError(reservation, () => Metric.update(creditsDenied.of(), searches))
       )
 
+  /** Reserves one credit per search, or fails without reserving any. */
   const reserve = (principal: Principal, searches: number): Effect.Effect<OpenHold, QuotaExceeded> =>
     principal._tag === "demo"
       ? Effect.succeed(free)
@@ -62,6 +67,7 @@ export const makeMetering = Effect.gen(function* () {
           (hold) => openHold({ ledger, queryLog }, hold, searches)
         )
 
+  /** `reserve` for a request with an idempotency key. Returns the first response if it was charged. */
   const reserveKeyed = Effect.fnUntraced(function* (
     principal: AccountPrincipal,
     searches: number,

@@ -5,8 +5,12 @@ import { ifActing, logFailure, runRepeatedly } from "../background.ts"
 export class PlanBooks extends Context.Service<
   PlanBooks,
   {
+    /** Puts this process's plans in force for every replica. */
     readonly enact: Effect.Effect<void>
-    /** Raises limits now and lowers them next period. Returns the number of accounts; 0 if other plans apply. */
+    /**
+     * Applies the limits in force to accounts: higher limits immediately, lower ones from the next period. Returns the
+     * number of accounts changed, which is 0 if another process's plans are in force.
+     */
     readonly apply: Effect.Effect<number>
   }
 >()("quarry/services/PlanBooks") {}
@@ -14,6 +18,7 @@ export class PlanBooks extends Context.Service<
 /** Another replica may have created accounts or changed plans with the plans that it was started with. */
 const applyInterval = Duration.hours(1)
 
+/** Puts this process's plans in force and keeps accounts at them. */
 export const layer: Layer.Layer<never, never, PlanBooks> = Layer.effectDiscard(
   Effect.gen(function* () {
     const { apply, enact } = yield* PlanBooks

@@ -1,6 +1,7 @@
 import { Context, Hash } from "effect"
 import { type PlanTable, plans, standardPlans } from "../../domain/credits/Plan.ts"
 
+/** The plans as the operator sells them (R75). */
 export const Plans = Context.Reference<PlanTable>("quarry/services/Plans", { defaultValue: () => standardPlans })
 
 /** Equal in replicas that were started with the same plans. */

@@ -4,6 +4,7 @@ import type { RateLimit } from "../../domain/accounts/Principal.ts"
 export interface RateLimitDecision {
   readonly admitted: boolean
   readonly limit: number
+  /** Requests that would still be admitted now. */
   readonly remaining: number
   /** Unix second, rounded up, at which the oldest counted request leaves the window. */
   readonly resetAtSeconds: number
@@ -30,7 +31,10 @@ export const decisionFrom = (window: {
   }
 }
 
-/** An exact rolling minute, without rejected requests (R27). If its store is down, counts in this process (R28). */
+/**
+ * An exact rolling window of 60 seconds (R27), in which rejected requests are not counted. Never fails: if its store is
+ * unreachable, it counts in this process (R28).
+ */
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {

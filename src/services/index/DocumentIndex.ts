@@ -7,6 +7,7 @@ import type { Target } from "../../domain/search/Target.ts"
 export const Document = Schema.Struct({
   url: Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/i, { message: "must be an absolute http(s) address" })),
   title: Schema.String.check(Schema.isMinLength(1)),
+  /** One heading per line. */
   headings: Schema.optionalKey(Schema.String),
   description: Schema.String,
   /** Weighs less than title and description. Results contain only parts of it. */
@@ -25,6 +26,7 @@ export const Document = Schema.Struct({
 export type Document = typeof Document.Type
 
 export interface LoadOptions {
+  /** Undefined: all targets. */
   readonly target: Target | undefined
   /** Removes documents missing from the stream, if the stream ends without a failure. */
   readonly replace: false | Replacement
@@ -51,6 +53,7 @@ export interface IndexStats {
   readonly byTarget: { readonly [T in Target]?: number }
 }
 
+/** The built-in full-text index of pages loaded by the operator. */
 export class DocumentIndex extends Context.Service<
   DocumentIndex,
   {
@@ -59,10 +62,12 @@ export class DocumentIndex extends Context.Service<
       documents: Stream.Stream<Document, E, R>,
       options: LoadOptions
     ) => Effect.Effect<LoadReport, E, R>
+    /** Returns how many documents a load with these options would remove. */
     readonly compare: <E, R>(
       documents: Stream.Stream<Document, E, R>,
       options: { readonly target: Target | undefined; readonly replace: Replacement }
     ) => Effect.Effect<Comparison, E, R>
+    /** Returns the number removed. */
     readonly remove: (urls: ReadonlyArray<string>, target: Target | undefined) => Effect.Effect<number>
     readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
     readonly stats: Effect.Effect<IndexStats>

@@ -10,9 +10,11 @@ export interface ExternalLoad {
   readonly written: number
   readonly isNew: boolean
   readonly rejected: number
+  /** The first rejected documents, with the engine's reason. */
   readonly problems: ReadonlyArray<{ readonly url: string; readonly problem: string }>
 }
 
+/** Search engines outside Quarry that the provider file names. */
 export class ExternalIndexes extends Context.Service<
   ExternalIndexes,
   {

@@ -4,6 +4,7 @@ import { Effect, FileSystem, Path } from "effect"
 export const unfinishedMarkerIn = (dataDir: string) =>
   Effect.map(Path.Path, ({ join }) => join(dataDir, "starter-index.unfinished"))
 
+/** True while the starter documents of an embedded store are loaded only in part. */
 export const isUnfinishedIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   return yield* files.exists(yield* unfinishedMarkerIn(dataDir))

@@ -4,6 +4,7 @@ import { InvalidRequest, NotFound, type Unauthorized } from "../../domain/errors
 import type { ApiKey, KeyMode } from "../../domain/keys/ApiKey.ts"
 import type { BoundsChange } from "../../domain/keys/KeyBounds.ts"
 
+/** The secret cannot be read again. */
 export interface IssuedKey {
   readonly key: ApiKey
   readonly secret: Redacted.Redacted
@@ -19,13 +20,17 @@ export interface NewKeyOptions {
 export class KeyStore extends Context.Service<
   KeyStore,
   {
-    /** Invalid secrets fail alike. A 10-second cache delays revocations and changed bounds, but not known expiries. */
+    /**
+     * Authenticates a secret. All invalid secrets fail alike; `Credentials` checks suspension and networks. The result
+     * may be cached for 10 seconds, which delays revocations and changes of bounds. Known expiry times take effect
+     * exactly.
+     */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<KeyPrincipal, Unauthorized>
     /** Fails if the account already has `maxActiveKeys`, or if the expiry has passed. */
     readonly create: (accountId: string, options: NewKeyOptions) => Effect.Effect<IssuedKey, NotFound | InvalidRequest>
     /** Active keys, including rotated ones still valid, then the latest `maxRevokedListed` revoked ones. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
-    /** Newest first. `after` is the ID of the previous page's last key. */
+    /** A page of all accounts' keys, newest first. `after` is the ID of the previous page's last key. */
     readonly listAll: (page: {
       readonly after: string | undefined
       readonly limit: number
@@ -33,9 +38,15 @@ export class KeyStore extends Context.Service<
     readonly revokeAll: (accountId: string) => Effect.Effect<ReadonlyArray<ApiKey>>
     /** Also revokes older secrets in their grace period. Fails if the key is not active. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, NotFound>
-    /** Keeps bounds and spending (R51). Fails in a key's grace period, or with `maxGraces` valid older secrets. */
+    /**
+     * Replaces a key in one transaction; the old secret stays valid for the grace period (R51). Bounds and spending
+     * carry over. Fails for a key in its grace period, or if `maxGraces` older secrets are still valid.
+     */
     readonly rotate: (id: string, graceSeconds?: number) => Effect.Effect<IssuedKey, NotFound | InvalidRequest>
-    /** Also binds the key's older valid secrets (R50). Fails for an inactive or rotated key, or a past expiry. */
+    /**
+     * Changes the bounds of a key and its older valid secrets (R50). Spending is kept. Fails if the key is not active
+     * or was rotated, or if the expiry has passed.
+     */
     readonly bind: (id: string, change: BoundsChange) => Effect.Effect<ApiKey, NotFound | InvalidRequest>
     /** Like `revoke`, for one account. A key of another account is `not_found`. */
     readonly revokeOwn: (accountId: string, id: string) => Effect.Effect<ApiKey, NotFound>
@@ -59,7 +70,7 @@ export const tooManyKeys = InvalidRequest.whole(
   `an account can have at most ${maxActiveKeys} active API keys; revoke one that is no longer used`
 )
 
-/** Without this limit, rotations would bypass `maxActiveKeys`. */
+/** Limits older secrets per key. Without it, rotations would bypass `maxActiveKeys`. */
 export const maxGraces = 4
 
 export const tooManyGraces = InvalidRequest.fromIssues([

@@ -4,7 +4,9 @@ import { Context, type Effect } from "effect"
 export interface AuditRecord {
   /** Not verified: anyone who can run commands can choose the name. */
   readonly operator: string
+  /** As typed: `account suspend`. */
   readonly command: string
+  /** The ID of the affected account or key, if any. */
   readonly subject: string | undefined
   readonly arguments: Readonly<Record<string, string | number | boolean | null>>
 }
@@ -15,6 +17,7 @@ export interface AuditEntry extends AuditRecord {
   readonly at: number
 }
 
+/** Undefined filters match every entry. */
 export interface AuditQuery {
   readonly operator: string | undefined
   readonly command: string | undefined
@@ -22,6 +25,7 @@ export interface AuditQuery {
   readonly from: number | undefined
   /** Unix milliseconds, exclusive. */
   readonly to: number | undefined
+  /** The ID of the previous page's last entry. */
   readonly before: number | undefined
   readonly limit: number
 }
@@ -30,12 +34,15 @@ export interface AuditQuery {
 export class Audit extends Context.Service<
   Audit,
   {
-    /** Writes the change and its entry in one transaction, which work in other fibers does not join. */
+    /**
+     * Makes a change and writes its entry in one transaction. The change must consist of the database's own statements,
+     * because work in other fibers does not join the transaction.
+     */
     readonly recorded: <A, E, R>(
       change: Effect.Effect<A, E, R>,
       recordOf: (result: A) => AuditRecord
     ) => Effect.Effect<A, E, R>
-    /** For commands that cannot run in one transaction: writes the entry first. */
+    /** Writes an entry before a command that cannot run in one transaction. */
     readonly append: (record: AuditRecord) => Effect.Effect<void>
     readonly list: (query: AuditQuery) => Effect.Effect<ReadonlyArray<AuditEntry>>
   }

@@ -17,7 +17,11 @@ export class Backups extends Context.Service<
     readonly take: (onEnd: (report: BackupReport) => Effect.Effect<unknown>) => Stream.Stream<Uint8Array, BackupFailed>
     /** Verifies all counts and checksums of a backup. Needs no database. */
     readonly check: <E, R>(bytes: Stream.Stream<Uint8Array, E, R>) => Effect.Effect<BackupReport, BackupFailed | E, R>
-    /** Commits only after all checks. Fails if the database has data, unless `overwrite` drops its tables first. */
+    /**
+     * Restores tables, sequences and later migrations in one transaction. Commits only if all counts and checksums
+     * match and the ledger is consistent. Fails if the database contains data; with `overwrite`, its tables are dropped
+     * first.
+     */
     readonly restore: <E, R>(
       bytes: Stream.Stream<Uint8Array, E, R>,
       options: { readonly overwrite: boolean }

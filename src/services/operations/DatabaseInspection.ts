@@ -1,6 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { DatabaseStatus, MigrationStatus } from "../../domain/operations/Status.ts"
 
+/** Works before migrations too. */
 export class DatabaseInspection extends Context.Service<
   DatabaseInspection,
   {

@@ -12,6 +12,7 @@ import { type ProviderSight, ReplicaId, Replicas, type Vitals } from "./Replicas
 
 export const heartbeatInterval = Duration.seconds(5)
 
+/** Limits how long shutdown waits for the replica's removal. */
 const maxLeave = Duration.seconds(1)
 
 /** Keeps a heartbeat small if the provider file is long. */
@@ -19,6 +20,7 @@ const maxProviders = 100
 
 export interface HeartbeatOptions {
   readonly host: string
+  /** The address at which other machines reach the listener. */
   readonly reachable: (bound: BoundAddress) => BoundAddress
   readonly version: string
   readonly commit: string | undefined
@@ -36,6 +38,7 @@ const sightOf = (state: ProviderState): ProviderSight => ({
 const gaugeValue = (gauge: Metric.Gauge<number>): Effect.Effect<number> =>
   Effect.map(Metric.value(gauge), ({ value }) => value)
 
+/** Read from the gauges of the pool and the Redis connection. */
 const readVitals = Effect.fnUntraced(function* (
   states: ProviderStates["Service"],
   usesRedis: boolean,
@@ -57,6 +60,7 @@ const readVitals = Effect.fnUntraced(function* (
   return vitals
 })
 
+/** Reports this process to `Replicas` while it runs. A failed heartbeat is not repeated; the next one follows. */
 export const layer = ({ commit, host, reachable, usesRedis, version }: HeartbeatOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

@@ -16,11 +16,13 @@ export interface Keyring {
   readonly isRotating: () => boolean
 }
 
+/** A keyring with one value, for use without a database. */
 export const singleKeyring = (secret: Redacted.Redacted): Keyring => {
   const values = [{ secret, fingerprint: "" }] as const
   return { values: () => values, isRotating: () => false }
 }
 
+/** The secrets of this deployment, as verified with the database (R56). */
 export class Keyrings extends Context.Service<Keyrings, { readonly [Name in SecretName]: Keyring }>()(
   "quarry/services/Keyrings"
 ) {}

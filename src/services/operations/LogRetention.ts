@@ -4,6 +4,7 @@ import type { LogMonth } from "../../domain/operations/LogMonth.ts"
 export interface LogOverview {
   /** Undefined until a server has started on this database. Nothing is dropped before that. */
   readonly retentionMs: number | undefined
+  /** Oldest first, including empty months created in advance. */
   readonly months: ReadonlyArray<LogMonth>
   /** Unix milliseconds of the database's clock. */
   readonly now: number

@@ -18,12 +18,14 @@ export interface TopQuery {
 }
 
 export interface TopUsage extends Counts {
+  /** Account ID, key ID, or name; undefined if there is none. */
   readonly group: string | undefined
+  /** The email address, if the group is an account that has one. */
   readonly email: string | undefined
   readonly cached: number
 }
 
-/** Requests that failed before their search ended are not in the log. */
+/** The query log of all accounts, for the operator. Requests that failed before their search ended are not logged. */
 export class OperatorLog extends Context.Service<
   OperatorLog,
   {
@@ -31,7 +33,7 @@ export class OperatorLog extends Context.Service<
     readonly batch: (id: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
     /** All entries with this X-Request-Id, in any letter case, oldest first. */
     readonly request: (requestId: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
-    /** Reads the whole time range, which may take minutes. */
+    /** The groups with the most searches. It reads the whole time range, which may take minutes. */
     readonly top: (query: TopQuery) => Effect.Effect<ReadonlyArray<TopUsage>>
   }
 >()("quarry/services/OperatorLog") {}

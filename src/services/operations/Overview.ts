@@ -79,6 +79,7 @@ const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderSt
     .map(([, sights]) => toProviderStatus(sights))
 }
 
+/** The state of the whole deployment. */
 export class Overview extends Context.Service<
   Overview,
   {

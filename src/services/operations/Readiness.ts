@@ -5,19 +5,23 @@ import { DatabaseLane } from "./DatabaseLane.ts"
 
 export type ListenerState = "starting" | "serving" | "draining"
 
+/** The host may be a wildcard. */
 export interface BoundAddress {
   readonly host: string
   readonly port: number
 }
 
 export interface ReadinessReport {
+  /** True while load balancers should send requests here. */
   readonly ready: boolean
   readonly listener: ListenerState
 }
 
 export interface FullReport extends ReadinessReport {
+  /** True if the process is ready and every check is `ok`. */
   readonly healthy: boolean
   readonly checks: Readonly<Record<string, CheckResult>>
+  /** Progress of work in the background. */
   readonly background: Readonly<Record<string, BackgroundWork>>
 }
 
@@ -33,16 +37,20 @@ const checkTimeout = Duration.seconds(1)
 /** Caches results, so that probes cannot overload what they check. */
 const resultTtl = Duration.seconds(5)
 
+/** Runs checks even if no one asks, for the metrics. */
 const checkInterval = Duration.seconds(15)
 
+/** Readiness for a load balancer, and the health of dependencies (R54). */
 export class Readiness extends Context.Service<
   Readiness,
   {
     /** Adds a check, which runs every 15 s and for full reports, at most every 5 s, and fails after 1 s. */
     readonly add: (name: string, check: Effect.Effect<unknown, unknown>) => Effect.Effect<void, never, Scope.Scope>
+    /** Without an address, the previous one is kept. */
     readonly setListener: (state: ListenerState, address?: BoundAddress) => Effect.Effect<void>
     /** Reports background work in full reports until `undefined` ends it. It does not affect health. */
     readonly setBackground: (name: string, work: BackgroundWork | undefined) => Effect.Effect<void>
+    /** Undefined before the listener is bound. */
     readonly address: Effect.Effect<BoundAddress | undefined>
     /** Ignores the database: a short outage, which requests survive, would remove all replicas from service. */
     readonly report: Effect.Effect<ReadinessReport>
@@ -104,7 +112,10 @@ export class Readiness extends Context.Service<
   )
 }
 
-/** Logs only changes of the result. Ignores timeouts during startup, which keeps the embedded database busy. */
+/**
+ * Runs a check and logs only changes of its result, so that an outage does not fill the log. A timeout while the process
+ * starts is not logged: the start itself keeps the embedded database busy.
+ */
 const observeCheck = (
   name: string,
   check: Effect.Effect<unknown, unknown>,
@@ -132,8 +143,9 @@ const causeOf = (exit: Option.Option<Exit.Exit<unknown, unknown>>) =>
   Option.isSome(exit) && Exit.isFailure(exit.value) ? [exit.value.cause] : []
 
 /**
- * Does not wait for the interruption, because a commit waiting for a standby cannot be interrupted. A hanging check is
- * not started again, so that it holds only one connection.
+ * Returns the result of a check, or none at the timeout. It does not wait for the interruption, because a commit
+ * waiting for a standby cannot be interrupted. A hanging check is not started again, so that it holds only one
+ * connection.
  */
 const exitWithinTimeout = (check: Effect.Effect<unknown, unknown>) => {
   let latest: Fiber.Fiber<unknown, unknown> | undefined

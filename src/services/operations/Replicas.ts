@@ -12,14 +12,18 @@ export interface ProviderSight {
   readonly p95Ms: number | null
 }
 
+/** Reported by the replica itself. */
 export interface Vitals {
+  /** `off`: no Redis is configured. */
   readonly redis: "off" | "answers" | "away"
+  /** Null for the embedded database, which has no pool. */
   readonly pool: { readonly max: number; readonly used: number; readonly waiting: number } | null
   readonly providers: ReadonlyArray<ProviderSight>
   /** `digestOf` the plans that it was started with. */
   readonly plans?: string | undefined
 }
 
+/** Undefined in a command. */
 export const ReplicaId = Context.Reference<string | undefined>("quarry/services/ReplicaId", {
   defaultValue: () => undefined
 })
@@ -30,7 +34,9 @@ export interface ReplicaIdentity {
   /** The public listener as other machines reach it. Undefined before it listens. */
   readonly address: string | undefined
   readonly version: string
+  /** From `QUARRY_COMMIT`. */
   readonly commit: string | undefined
+  /** Unix milliseconds on the replica's clock. */
   readonly startedAt: number
 }
 
@@ -43,6 +49,7 @@ export interface Heartbeat extends ReplicaIdentity {
 export interface Replica extends ReplicaIdentity {
   /** Unix milliseconds on the store's clock. */
   readonly seenAt: number
+  /** Milliseconds since the last heartbeat. */
   readonly silentMs: number
   /** The replica's clock minus the store's, including the few milliseconds that the heartbeat takes. */
   readonly skewMs: number
@@ -62,7 +69,9 @@ export class Replicas extends Context.Service<
     readonly beat: (heartbeat: Heartbeat) => Effect.Effect<void>
     /** For a regular shutdown. A crashed replica stays, so that the operator sees it silent. */
     readonly leave: (id: string) => Effect.Effect<void>
+    /** Removes a replica that was silent for `silentAfterMs`. */
     readonly forget: (id: string) => Effect.Effect<"forgotten" | "running" | "unknown">
+    /** Oldest first. */
     readonly all: Effect.Effect<ReadonlyArray<Replica>>
   }
 >()("quarry/services/Replicas") {}

@@ -7,15 +7,19 @@ export class SecretMismatch extends OperatorError("SecretMismatch") {}
 
 export interface SecretStatus {
   readonly name: SecretName
-  /** `given`: a new value is configured but not in use. `rotating`: it is in use, and the old one still accepted. */
+  /**
+   * `settled`: one value is in use. `given`: a new value is configured but not in use. `rotating`: the new value is in
+   * use, and the old one is still accepted.
+   */
   readonly state: "settled" | "given" | "rotating"
-  /** Processes seen in the last minute, and those without the new value. */
+  /** Running processes seen in the last minute, and those without the new value. */
   readonly processes: number
   readonly processesWithout: number
   /** API keys, or sessions and refresh tokens, that still need the old value. */
   readonly remaining: number
 }
 
+/** Replaces secrets while the service runs (R56). */
 export class SecretRotation extends Context.Service<
   SecretRotation,
   {

@@ -5,6 +5,7 @@ export interface FetchedPage {
   readonly finalUrl: string
   readonly status: number
   readonly contentType: string | undefined
+  /** The version of the page, for the next request's `KnownVersion`. */
   readonly etag?: string | undefined
   readonly lastModified?: string | undefined
   /** The decompressed body, at most `maxPageBytes`, in a buffer of its own. */
@@ -17,11 +18,14 @@ export interface KnownVersion {
   readonly lastModified?: string | undefined
 }
 
-/** Fetches pages from untrusted addresses: only public ones, with robots.txt and limits (R59, R60). */
+/** Fetches pages from untrusted addresses, following R59 and R60: only public addresses, robots.txt and limits. */
 export class PageFetcher extends Context.Service<
   PageFetcher,
   {
-    /** Accounts share fetches fairly. `timeout` covers queueing, robots.txt, redirects, host limits and the page. */
+    /**
+     * Fetches a page. Accounts share fetches fairly. `timeout` covers queueing, robots.txt, redirects, request limits
+     * of the host, and the page itself. Interruption closes the connection.
+     */
     readonly fetch: (
       url: URL,
       accountId: string,

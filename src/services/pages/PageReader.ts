@@ -57,6 +57,7 @@ const make = Effect.gen(function* () {
     return copy
   })
 
+  /** The last reader's failure is the page's. */
   const readByAny = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
     let failure: ReadFailure | undefined
     for (const reader of readers) {
@@ -110,7 +111,7 @@ const isTimeout = (failure: ReadFailure): boolean =>
 const reasonOf = ({ copy }: PageReading): UnreadableReason | undefined =>
   Result.isFailure(copy) && copy.failure._tag === "page_unreadable" ? copy.failure.reason : undefined
 
-/** Only pages that were read cost a credit (R58). */
+/** The log entry of a page. Only pages that were read cost a credit (R58). */
 export const toPageEntry = (
   principal: AccountPrincipal,
   request: PageRequest,

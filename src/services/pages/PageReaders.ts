@@ -6,12 +6,16 @@ import type { PageCopy } from "../../domain/pages/PageBody.ts"
 export type ReadFailure = PageUnreadable | UpstreamError | UpstreamTimeout
 
 export interface RemoteReader {
+  /** From the provider file. */
   readonly name: string
+  /** Fails with `upstream_timeout` after `timeout`. */
   readonly read: (url: URL, timeout: Duration.Duration) => Effect.Effect<PageCopy, ReadFailure>
 }
 
+/** Quarry's own fetcher and parser. */
 export const direct = "direct"
 
+/** In the order in which they are tried. */
 export const PageReaders = Context.Reference<ReadonlyArray<typeof direct | RemoteReader>>(
   "quarry/services/pages/PageReaders",
   { defaultValue: () => [direct] }

@@ -19,10 +19,12 @@ import { PageSettings } from "./PageSettings.ts"
 export interface PageSettlement {
   readonly body: Result.Result<PageResult, ReadFailure>
   readonly receipt: Receipt
+  /** Undefined for a replay (R44). */
   readonly entry: LogEntry | undefined
   readonly timings: LedgerTimings
 }
 
+/** Errors before the page is read: no credits, or a key that may not read pages (R50). */
 export type PageError = QuotaExceeded | UnsupportedParameter
 
 type OnStart<E> = (settlement: Fiber.Fiber<PageSettlement, E>) => void
@@ -30,13 +32,16 @@ type OnStart<E> = (settlement: Fiber.Fiber<PageSettlement, E>) => void
 export class Pages extends Context.Service<
   Pages,
   {
-    /** Charges only a page that was read. Keeps running without the caller, in the fiber that `onStart` receives. */
+    /**
+     * Reserves a credit, reads the page and settles. Only pages that were read are charged. Interrupting the caller
+     * does not stop a page that is being read. `onStart` receives the fiber that settles it.
+     */
     readonly read: (
       principal: AccountPrincipal,
       request: PageRequest,
       onStart?: OnStart<PageError>
     ) => Effect.Effect<PageSettlement, PageError>
-    /** Replays a charged page for free (R44). */
+    /** `read` for a request with an idempotency key (R44): a charged page is replayed for free. */
     readonly readKeyed: (
       principal: AccountPrincipal,
       request: PageRequest,

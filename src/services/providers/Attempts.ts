@@ -7,9 +7,10 @@ const maxNameCharacters = 64
 export class Attempt {
   readonly provider: string
   readonly startedAt: number
+  /** Undefined while it runs, and if it succeeded. */
   reason: LoggedReason | undefined
   endedAt: number | undefined
-  /** For merged results: how many of them only this provider had. */
+  /** For results that were merged: how many of the search's results only this provider had. */
   only: number | undefined
 
   constructor(provider: string, startedAt: number) {
@@ -17,12 +18,14 @@ export class Attempt {
     this.startedAt = startedAt
   }
 
+  /** Records the end, unless the batch ended first. */
   end(now: number, reason?: LoggedReason): void {
     if (this.endedAt !== undefined) return
     this.endedAt = now
     this.reason = reason
   }
 
+  /** Records that the results were merged with those of other providers. */
   merge(only: number): void {
     this.reason = "merged"
     this.only = only
@@ -32,7 +35,9 @@ export class Attempt {
 export class Attempts {
   private readonly attempts: Array<Attempt> = []
   private readonly skipped: Array<Attempt> = []
+  /** The attempts of an identical search whose lookup this one shares. */
   private joined: Attempts | undefined
+  /** The reason recorded for attempts that still run when the search ends. */
   private openReason: LoggedReason = "timeout"
 
   start(provider: string, now: number): Attempt {
@@ -45,6 +50,7 @@ export class Attempts {
     this.joined = other
   }
 
+  /** Ends running attempts because the batch has ended. */
   cutOff(now: number): void {
     this.openReason = "cut_off"
     for (const attempt of this.attempts) attempt.end(now, "cut_off")
@@ -56,7 +62,7 @@ export class Attempts {
     this.skipped.push(attempt)
   }
 
-  /** For a failed search, includes running attempts and skipped providers. */
+  /** The refusals so far. For a failed search, including attempts still running and skipped providers. */
   refusals(hasFailed: boolean, now: number): ReadonlyArray<LoggedRefusal> {
     const refusals: Array<LoggedRefusal> = []
     for (const { endedAt = now, only, provider, startedAt, reason = this.openReason } of this.entries(hasFailed)) {

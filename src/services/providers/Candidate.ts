@@ -19,17 +19,22 @@ export interface TargetSearch {
   readonly request: SearchRequest
   readonly deadline: Deadline
   readonly attempts: Attempts
+  /** The error if the deadline passes before a provider answers. */
   readonly timeoutError: UpstreamTimeout
 }
 
+/** An entry of a target's list: one provider, or several whose results are merged. */
 export interface Candidate {
+  /** Returns the reason that it cannot serve a search; undefined if it can. */
   readonly unserved: (request: SearchRequest) => string | undefined
   readonly admits: (now: number, request: SearchRequest) => boolean
+  /** True if it may be called during its cool-down if no other is left. */
   readonly isLastResort: (request: SearchRequest) => boolean
   /** Undefined while there are too few answers. */
   readonly slowMs: () => number | undefined
   readonly recordOvertaking: Effect.Effect<void>
   readonly leaveOut: (search: TargetSearch, now: number) => void
+  /** `until` is at or before the search's deadline. */
   readonly attempt: (search: TargetSearch, until: Deadline, isLast: boolean) => Effect.Effect<Answer, SearchError>
 }
 
@@ -62,7 +67,7 @@ const cutOff = { reason: "cut_off", message: "the batch ended before the provide
 /** The share of an attempt's time that it may wait for the call limit. The last provider may wait longer. */
 const queueShare = { last: 0.8, others: 0.3 }
 
-/** The caller ends `entry` after a success. */
+/** Calls a provider in a span of its own and logs its refusal. The caller ends `entry` after a success. */
 export const call = (
   { request }: TargetSearch,
   monitor: ProviderMonitor,

@@ -19,6 +19,7 @@ type Rows = ReadonlyArray<UpstreamRow>
 interface Member {
   readonly monitor: ProviderMonitor
   readonly entry: Attempt
+  /** Undefined until it answers. */
   rows: Rows | undefined
   hasEnded: boolean
 }
@@ -28,7 +29,9 @@ type Options = Pick<Fusion, "need" | "waitMs">
 class Progress {
   readonly members: ReadonlyArray<Member>
   readonly need: number
+  /** Open once enough members have answered. */
   readonly enough = Latch.makeUnsafe(false)
+  /** Open once all members have ended, or too few are left to answer. */
   readonly over = Latch.makeUnsafe(false)
 
   constructor(members: ReadonlyArray<Member>, need: number) {
@@ -131,6 +134,7 @@ const askAll = (
     return yield* merge(search, progress)
   })
 
+/** Several providers whose results are merged. Those in a cool-down are skipped while enough others are left. */
 export const fused = (monitors: ReadonlyArray<ProviderMonitor>, options: Options): Candidate => {
   const able = (request: SearchRequest) =>
     monitors.filter(({ provider }) => unservedBy(provider, request) === undefined)

@@ -1,12 +1,17 @@
 import { Context, type Effect } from "effect"
 
 export interface Pace {
+  /** Calls with the same name share one pace. */
   readonly name: string
   readonly perSecond: number
+  /** The longest wait for a slot. */
   readonly withinMs: number
 }
 
-/** Even spacing keeps every second within `perSecond`. The factor 1.25 allows for late calls on new connections. */
+/**
+ * The interval between two calls. Even spacing keeps every second within `perSecond`. It is 25 % longer than necessary,
+ * because a call on a new connection arrives late and thus closer to the next.
+ */
 export const intervalMs = (perSecond: number): number => 1_250 / perSecond
 
 /** Assigns time slots to calls, so that all callers together respect an upstream's rate limit. Never fails. */

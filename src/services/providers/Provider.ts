@@ -8,13 +8,18 @@ import type { Target } from "../../domain/search/Target.ts"
 /** The longest wait for a provider's call limit, unless the caller sets another. */
 export const defaultQueueMs = 1_000
 
+/** A search provider, with its engine. */
 export interface Provider {
   /** The name in the provider file, with the engine if there is one: `meta/google`. */
   readonly name: string
   /** Undefined if it supports all searches. */
   readonly capabilities?: Capabilities
+  /** True for a built-in index without documents. Absent for other providers. */
   readonly isEmpty?: (target: Target) => Effect.Effect<boolean>
-  /** Returns rows `(page - 1) * num + 1` to `page * num` in rank order, or a few more, which ranking cuts (R13). */
+  /**
+   * Returns rows `(page - 1) * num + 1` to `page * num` in rank order, or a few more, which ranking cuts (R13). Each
+   * call waits at most `maxQueueMs` for the call limit. The provider must support the request (`unservedBy`).
+   */
   readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
 
@@ -26,13 +31,15 @@ export interface Fusion {
   readonly waitMs: number
 }
 
+/** One entry of a target's list. */
 export type ProviderEntry = Provider | Fusion
 
 export const membersOf = (entry: ProviderEntry): ReadonlyArray<Provider> => ("fuse" in entry ? entry.fuse : [entry])
 
+/** Separates the providers of merged results in names. */
 export const fusedNames = " + "
 
-/** The reason that a provider cannot serve a search; undefined if it can. */
+/** Returns why a provider cannot serve a search; undefined if it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
   capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
 

@@ -42,10 +42,13 @@ export interface ProviderState {
   readonly refusals: number
   readonly lastSuccessAt: number | undefined
   readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
+  /** Undefined before the first answer. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined
+  /** Undefined if it supports all searches. */
   readonly capabilities: Capabilities | undefined
 }
 
+/** Answers needed before the 95th percentile is meaningful. */
 const minHedgeSamples = 20
 
 type Rows = ReadonlyArray<UpstreamRow>
@@ -80,6 +83,7 @@ export class ProviderMonitor {
     this.deadlines = deadlines
   }
 
+  /** Undefined while there are too few answers. */
   get slowMs(): number | undefined {
     return this.latencies.count < minHedgeSamples ? undefined : this.latencies.percentile(0.95)
   }
@@ -88,6 +92,7 @@ export class ProviderMonitor {
     return CoolDown.admits(this.coolDown, now)
   }
 
+  /** True if it may be called during its cool-down if no other provider is left. */
   get isLastResort(): boolean {
     return this.coolDown.lastResort
   }
@@ -96,7 +101,10 @@ export class ProviderMonitor {
     return CoolDown.phase(this.coolDown, now)
   }
 
-  /** An interruption at the deadline is a `timeout`. `onRefusal` runs then too, unlike an error handler. */
+  /**
+   * Calls the provider until the deadline and records the result. An attempt interrupted at its deadline is a
+   * `timeout`. `onRefusal` also runs for interrupted attempts, which no error handler would see.
+   */
   attempt(
     request: SearchRequest,
     deadline: Deadline,
@@ -124,10 +132,12 @@ export class ProviderMonitor {
     })
   }
 
+  /** Records a refusal because another provider, called later, answered first. */
   readonly recordOvertaking: Effect.Effect<void> = Effect.suspend(() =>
     this.recordLateness("another provider answered first, although it was called later")
   )
 
+  /** Records a refusal of an attempt that the search no longer waits for. */
   recordLateness(message: string): Effect.Effect<void> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) =>
       this.recordRefusal(new Refusal({ reason: "timeout", message }), now)
@@ -158,6 +168,7 @@ export class ProviderMonitor {
     )
   }
 
+  /** True if the search interrupted the attempt at their common deadline. */
   private isCutOff(exit: Exit.Exit<Rows, Refusal>, deadline: Deadline): boolean {
     return Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(deadline)
   }

@@ -10,6 +10,7 @@ import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
 
 export interface ProviderCheck {
   readonly state: ProviderState
+  /** Undefined after a refusal. */
   readonly rows: number | undefined
   readonly refusal: Refusal | undefined
   readonly durationMs: number
@@ -17,9 +18,11 @@ export interface ProviderCheck {
 
 const maxConcurrentChecks = 8
 
+/** The states of all providers in this process. */
 export class ProviderStates extends Context.Service<
   ProviderStates,
   {
+    /** The monitor of a provider, created on first use. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
     /** Calls each provider once, even in a cool-down. Providers that do not support the search return `unserved`. */

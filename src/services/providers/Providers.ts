@@ -18,6 +18,7 @@ import { ProviderStates } from "./ProviderStates.ts"
 export type ProviderTable = { readonly [T in Target]: ReadonlyArray<ProviderEntry> } & {
   /** Targets with hedged requests: if a provider is slower than its 95th percentile, the next one is called too. */
   readonly hedged?: ReadonlySet<Target>
+  /** The operator's names for targets (R73). */
   readonly labels?: TargetLabels
 }
 
@@ -42,12 +43,12 @@ const noteLeftOut = (
   for (const candidate of all) if (!candidates.includes(candidate)) candidate.leaveOut(search, now)
 }
 
-/** A search without a provider is not dispatched and not charged. */
+/** For searches whose target has no provider. They are not dispatched and not charged. */
 export const unservedError = new UpstreamError({
   message: "This target has no search provider on this server. Nothing was charged."
 })
 
-/** Each provider gets an equal share of the remaining time, so that one can hang. */
+/** Calls providers one after another. Each gets an equal share of the remaining time, so that one can hang. */
 const failOver = (
   search: TargetSearch,
   [first, ...others]: ReadonlyArray<Candidate>
@@ -60,7 +61,10 @@ const failOver = (
   })
 }
 
-/** Calls the others as soon as the first fails or is slower than usual. The first answer interrupts the others. */
+/**
+ * Hedges requests: calls the first provider, and the others as soon as it fails or is slower than usual. The first
+ * answer wins and interrupts the other attempts.
+ */
 const hedge = (
   search: TargetSearch,
   [first, ...others]: ReadonlyArray<Candidate>
@@ -98,6 +102,7 @@ const candidatesOf = Effect.fnUntraced(function* (table: ProviderTable) {
 
 type CandidateLists = ReadonlyMap<Target, ReadonlyArray<Candidate>>
 
+/** The option that no provider of the target supports, in combination with the rest of the search. */
 const missingOption = (providers: ReadonlyArray<Provider>, request: SearchRequest): OptionName | undefined => {
   const missing = providers.map(({ capabilities }) =>
     capabilities === undefined ? undefined : unsupportedOption(capabilities, request)
@@ -105,6 +110,7 @@ const missingOption = (providers: ReadonlyArray<Provider>, request: SearchReques
   return optionNames.find((name) => missing.includes(name))
 }
 
+/** The error for a search whose options no provider of its target supports; undefined for any other (R62). */
 const unsupported = (table: ProviderTable, lists: CandidateLists, request: SearchRequest) => {
   if (request.options === undefined) return undefined
   const serves = (target: Target) =>
@@ -128,9 +134,11 @@ const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Ef
         (all) => all.includes(false)
       )
 
+/** Searches at the providers of a target, in order until one answers, within the search's deadline. */
 export class Providers extends Context.Service<
   Providers,
   {
+    /** Returns a provider's ranked answer, at the latest at the deadline. */
     readonly search: (
       request: SearchRequest,
       deadline: Deadline,
@@ -140,6 +148,7 @@ export class Providers extends Context.Service<
     readonly serves: (target: Target) => Effect.Effect<boolean>
     /** The error if no provider of the target supports the search's options. Such searches are not dispatched (R62). */
     readonly unsupported: (request: SearchRequest) => UnsupportedParameter | undefined
+    /** The operator's names for targets (R73). */
     readonly labels: TargetLabels
   }
 >()("quarry/services/Providers") {

@@ -30,14 +30,16 @@ export interface RowKind<Q, D, B extends AnyRowBody> {
   readonly route: "bulk" | "pages"
   readonly spanName: string
   readonly idPrefix: "qry_" | "pag_"
+  /** Limits concurrently running rows of non-streamed batches in this process (R20). */
   readonly maxRunning: number
   readonly targetOf: (request: Q) => AnyTarget
   readonly check: (rows: AskedRows<Q>) => Effect.Effect<AskedRows<Q>>
   readonly run: (principal: Principal, request: Q, attempts: Attempts) => Effect.Effect<D>
+  /** Requests with the same key share one answer within a batch (R15). */
   readonly keyOf: (request: Q) => string
   /** The result for a row that shares this one's answer; undefined if it must run itself. */
   readonly shared: (end: D) => D | undefined
-  /** The result of a row still running when its batch ended. `within` is the batch's time budget. */
+  /** The result of a row that was still running when its batch ended. `within` is the batch's time budget. */
   readonly late: (durationMs: number, within: string, refusals: ReadonlyArray<LoggedRefusal>) => D
   readonly toEntry: (principal: Principal, request: Q, place: LogPlace, end: D) => LogEntry
   readonly toBody: (entry: LogEntry, request: Q, end: D) => B
@@ -58,11 +60,15 @@ export interface RowDeps<Q, D, B extends AnyRowBody> {
 }
 
 export interface Row<Q, D> {
+  /** The 0-based position in the request. */
   readonly index: number
   readonly attempts: Attempts
   state: RowState<Q, D>
+  /** Undefined before the row starts, and if the trace is not sampled. */
   span: Tracer.Span | undefined
+  /** Undefined if the row was still running when the batch ended. */
   endedAtNanos: bigint | undefined
+  /** The log entry of a dispatched row, set when the batch ends. */
   entry: LogEntry | undefined
 }
 
@@ -76,6 +82,7 @@ export interface Batch<Q, D> {
   readonly id: string
   readonly principal: Principal
   readonly rows: ReadonlyArray<Row<Q, D>>
+  /** Valid rows that no worker has taken yet. */
   readonly waiting: Array<Row<Q, D>>
   /** Answers shared with identical rows, by `keyOf`, even without a cache. */
   readonly answers: Map<string, D>
@@ -85,6 +92,7 @@ export interface Batch<Q, D> {
   hasEnded: boolean
 }
 
+/** Rejects rows whose target the key may not use (R50). */
 const rejectForbidden = <Q, D, B extends AnyRowBody>(
   { targetOf }: RowKind<Q, D, B>,
   principal: Principal,
@@ -136,7 +144,11 @@ const minConcurrency = 5
 const concurrencyOf = (principal: Principal): number =>
   principal._tag === "demo" ? minConcurrency : Math.max(principal.account.concurrency, minConcurrency)
 
-/** Does not wait for interrupted rows, because a provider that ignores the interruption would delay the response. */
+/**
+ * Runs the rows until all are done or the budget ends, including the time that the batch waits for capacity. Then the
+ * `state` of each row is final. Running rows are interrupted without waiting for them, because a provider that ignores
+ * the interruption would delay the response.
+ */
 export const runRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -162,12 +174,14 @@ export const runRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
 })
 
 export interface RowHooks<Q, D> {
+  /** Runs the given number of workers once there is capacity. */
   readonly admit: (workers: Effect.Effect<void>, count: number) => Effect.Effect<void>
   readonly beforeStart: Effect.Effect<void>
-  /** Not called after the batch has ended. */
+  /** Called when a row is done, unless the batch has ended. The worker then continues. */
   readonly onDone: (row: Row<Q, D>) => Effect.Effect<unknown>
 }
 
+/** Rows that are still waiting when the batch stops were never dispatched. */
 const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -210,6 +224,7 @@ const runOnce = <Q, D, B extends AnyRowBody>(
   })
 }
 
+/** The log entry is undefined if the row was not dispatched. */
 export const endRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   { budget, ids, kind }: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
@@ -226,13 +241,14 @@ export const endRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   return kind.toBody(entry, request, end)
 })
 
+/** For a replay by a key that may use the row's target, although the first request's key could not (R44). */
 const forbiddenToFirst = new UnsupportedParameter({
   message:
     "The first request with this Idempotency-Key used an API key that cannot use this row's target. " +
     "Send this row again with a new Idempotency-Key."
 })
 
-/** The first request may have used another key, whose rows this key may not see (R50). */
+/** Hides what the replaying key may not see: the first request may have used another key of the account (R50). */
 export const replayRow = <Q, D, B extends AnyRowBody>(
   { errorRow }: RowKind<Q, D, B>,
   { state }: Row<Q, D>,

@@ -9,7 +9,10 @@ export class BatchLines<Row> {
   private hasEnded = false
   private isAbandoned = false
 
-  /** Waits until the reader asks for more lines, so that no row starts while the connection is full. */
+  /**
+   * Waits until the reader has written all lines and asks for more, so that no row starts while the connection is full.
+   * Does not wait after the reader has left.
+   */
   readonly room: Effect.Effect<void> = this.isReaderWaiting.await
 
   private closeRoom(): void {
@@ -32,6 +35,7 @@ export class BatchLines<Row> {
     this.isReaderWaiting.openUnsafe()
   }
 
+  /** Waits for lines and returns all available ones; none at the end of the batch. */
   readonly take: Effect.Effect<ReadonlyArray<BatchLineBody<Row>>> = Effect.suspend(() => {
     if (this.lines.length === 0 && !this.hasEnded) this.isReaderWaiting.openUnsafe()
     return this.isFilled.await.pipe(

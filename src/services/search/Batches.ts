@@ -39,20 +39,30 @@ export interface StartedBatch<B, E = QuotaExceeded> {
 
 type OnStart<B, E = QuotaExceeded> = (batch: StartedBatch<B, E>) => void
 
+/** A batch whose rows are sent as they are settled. */
 export interface StreamedBatch<B> {
+  /** The allowance before the batch; undefined if no account pays. */
   readonly before: Allowance | undefined
   /** Waits for lines and returns all available ones; none at the end of the batch. Supports one reader. */
   readonly take: Effect.Effect<ReadonlyArray<BatchLineBody<B>>>
 }
 
+/** Batches of one kind: many rows with one hold and one time budget. */
 export interface Batches<Q, B> {
-  /** Charges dispatched rows. Interrupting the caller stops only other rows (R21). `onStart` gets the batch's fiber. */
+  /**
+   * Reserves a credit per valid row, runs the rows concurrently and settles once. Dispatched rows are logged and
+   * charged; the rest of the hold is returned. If the caller is interrupted, only rows that have not started are
+   * stopped (R21). `onStart` receives the fiber that settles the batch.
+   */
   readonly run: (
     principal: Principal,
     rows: AskedRows<Q>,
     onStart?: OnStart<B>
   ) => Effect.Effect<BatchSettlement<B>, QuotaExceeded>
-  /** Replays a charged batch for free (R44). Waits up to a batch's budget while the first request is running. */
+  /**
+   * `run` for a request with an idempotency key (R44): a charged batch is replayed for free. While the first request is
+   * running, it waits for up to the budget of a batch.
+   */
   readonly runKeyed: (
     principal: AccountPrincipal,
     rows: AskedRows<Q>,
@@ -60,8 +70,8 @@ export interface Batches<Q, B> {
     onStart?: OnStart<B, QuotaExceeded | KeyError>
   ) => Effect.Effect<BatchSettlement<B>, QuotaExceeded | KeyError>
   /**
-   * Settles each row before its line can be read (R46). Returns once the credits are reserved. No row starts while the
-   * reader has lines to write. Closing the scope stops rows that have not started (R21).
+   * `run` row by row (R46): each row is settled before its line can be read. Returns once the credits are reserved. No
+   * row starts while the reader has lines to write. Closing the scope stops rows that have not started (R21).
    */
   readonly stream: (
     principal: Principal,
@@ -80,7 +90,7 @@ export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBo
     whole: yield* bufferedHooks<Q, D>(kind.maxRunning)
   }
 
-  // Interrupting the caller ends only the wait and the start of further rows.
+  // Runs in its own fiber: interrupting the caller ends only the wait and the start of further rows.
   const start = Effect.fnUntraced(function* <E>(
     principal: Principal,
     rows: AskedRows<Q>,
@@ -137,6 +147,7 @@ export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBo
 
 interface Deps<Q, D, B extends AnyRowBody> extends RowDeps<Q, D, B> {
   readonly metering: Effect.Success<typeof makeMetering>
+  /** For batches that respond as a whole. */
   readonly whole: RowHooks<Q, D>
 }
 
@@ -151,6 +162,7 @@ const bufferedHooks = <Q, D>(maxRunning: number) =>
     })
   )
 
+/** Returns the first response if the key was used before. */
 type Reserve<E> = (searches: number) => Effect.Effect<OpenHold | Replay, E>
 
 const reserveKeyed = <Q, D, B extends AnyRowBody>(
@@ -234,6 +246,7 @@ const replay = <Q, D, B extends AnyRowBody>(
     })
   )
 
+/** A batch without valid rows needs no credits (R18). */
 const open = <Q, D, B extends AnyRowBody>(
   { metering }: Deps<Q, D, B>,
   { principal, waiting }: Batch<Q, D>
@@ -278,6 +291,7 @@ const streamBatch = Effect.fnUntraced(
   Effect.uninterruptible
 )
 
+/** Runs the rows, and settles and sends each one when it is done. Returns after the last. */
 const streamRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,

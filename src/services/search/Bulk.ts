@@ -12,7 +12,10 @@ import { type Batches, makeBatches } from "./Batches.ts"
 import { countSearch, type DispatchedSearch, makeDispatch, toBody, toLogEntry } from "./DispatchedSearch.ts"
 import { cacheKey } from "./ResultCache.ts"
 
-/** Searches of non-streamed batches (R20). Each takes about 40 kB, and most of many thousands would be too late. */
+/**
+ * Limits concurrent searches of non-streamed batches in this process (R20). Each takes about 40 kB, and of many
+ * thousands most would not finish within their time.
+ */
 const maxRunning = 512
 
 export class Bulk extends Context.Service<Bulk, Batches<SearchRequest, RowBody>>()("quarry/services/Bulk") {
@@ -65,7 +68,7 @@ const makeKind = (
   describe: describeSearch
 })
 
-/** Rows without a provider for their target and options are not charged. */
+/** Rejects rows whose target has no provider, or none that supports the options. They are not charged. */
 const rejectUnserved = Effect.fnUntraced(function* (providers: Providers["Service"], rows: AskedRows<SearchRequest>) {
   const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
   const unserved = new Set<Target>()

@@ -1,6 +1,9 @@
 import { Clock, Context, Duration, Effect, Fiber, type Scope } from "effect"
 
-/** In milliseconds of the monotonic clock. Parts of a search share one: separate timeouts would end in random order. */
+/**
+ * The end of a wait, in milliseconds of the monotonic clock. All parts of a search share one deadline; with separate
+ * timeouts, the order in which they end would be random.
+ */
 export type Deadline = number
 
 const monotonicMs = (clock: Clock.Clock): Deadline => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
@@ -12,7 +15,10 @@ export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math
 
 interface Timer {
   readonly at: Deadline
-  /** Cleared after use: old tables of a changing `Set` would retain the callback until a major garbage collection. */
+  /**
+   * Undefined after it was called or cancelled. A frequently changed `Set` leaves old tables behind, which would keep
+   * everything that the callback references until the next major garbage collection.
+   */
   expire: (() => void) | undefined
 }
 
@@ -42,6 +48,7 @@ export class Deadlines {
     return monotonicMs(this.clock) >= deadline
   }
 
+  /** Calls `expire` at the deadline. Returns a function that cancels the timer. */
   at(deadline: Deadline, expire: () => void): () => void {
     const timer: Timer = { at: deadline, expire }
     this.timers.add(timer)
@@ -54,7 +61,10 @@ export class Deadlines {
     timer.expire = undefined
   }
 
-  /** At the deadline, interrupts the effect and runs `late` without waiting. `ended` waits for the effect's fiber. */
+  /**
+   * Runs an effect in its own fiber and interrupts it at the deadline. Then `late` runs at once, because the effect may
+   * ignore the interruption; its argument waits for the fiber to end.
+   */
   within<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
     deadline: Deadline,

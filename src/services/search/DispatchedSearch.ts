@@ -13,6 +13,7 @@ import { searchDuration } from "../telemetry/Metrics.ts"
 import { deadlineIn } from "./Deadlines.ts"
 import { ResultCache } from "./ResultCache.ts"
 
+/** Charged even if it failed. */
 export interface DispatchedSearch {
   readonly answer: Result.Result<Answer, UpstreamError | UpstreamTimeout>
   readonly durationMs: number
@@ -57,7 +58,7 @@ export const callerOf = (principal: Principal): Pick<LogEntry, "accountId" | "ke
   keyId: principal._tag === "key" ? principal.key.id : undefined
 })
 
-/** A dispatched search costs one credit, regardless of the outcome. The demo is free (R24). */
+/** The log entry of a dispatched search. It costs one credit regardless of the outcome; the demo is free (R24). */
 export const toLogEntry = (
   principal: Principal,
   request: SearchRequest,

@@ -1,7 +1,9 @@
 import { type Context, Effect, type Exit, Fiber } from "effect"
 
+/** "Single flight". */
 export interface Flight<A, E, N> {
   readonly fiber: Fiber.Fiber<A, E>
+  /** A note from the caller that started it, for callers that join. */
   readonly note: N
   waiters: number
 }
@@ -19,7 +21,7 @@ export class Flights<A, N = undefined> {
     return this.slots.get(key)?.flight
   }
 
-  /** Runs in its own fiber, which can outlive the caller. Add a waiter immediately. */
+  /** Starts a run in its own fiber, so that it can outlive its caller. Add a waiter immediately. */
   start<E, R>(key: string, run: Effect.Effect<A, E, R>, context: Context.Context<R>, note: N): Flight<A, E, N> {
     const flight: Flight<A, E, N> = { fiber: Effect.runForkWith(context)(run), note, waiters: 0 }
     this.slots.set(key, { flight })
@@ -28,8 +30,8 @@ export class Flights<A, N = undefined> {
   }
 
   /**
-   * Returns a function that removes the waiter. Removing the last one interrupts the flight without waiting for its
-   * end, because a server that ignores cancellation would delay the caller beyond its deadline.
+   * Adds a waiter and returns a function that removes it. Removing the last waiter interrupts the flight without
+   * waiting for its end, because a server that ignores cancellation would delay the caller beyond its deadline.
    */
   addWaiter<E>(key: string, flight: Flight<A, E, N>, onExit: (exit: Exit.Exit<A, E>) => void): () => void {
     flight.waiters++
@@ -47,6 +49,7 @@ export class Flights<A, N = undefined> {
     Fiber.interruptAll(Array.from(this.slots.values()).flatMap(({ flight }) => flight?.fiber ?? []))
   )
 
+  /** Removes a flight that ended or lost its last waiter, so that the next caller starts another. */
   private remove(key: string, flight: Flight<A, unknown, N>): void {
     const slot = this.slots.get(key)
     if (slot?.flight !== flight) return
@@ -55,6 +58,7 @@ export class Flights<A, N = undefined> {
   }
 }
 
+/** Shares a run among callers with the same key. It runs while at least one of them waits. */
 export const share = <A, E, R>(flights: Flights<A>, key: string, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback((resume) => {

@@ -4,7 +4,7 @@ import { type IdempotencyInProgress, type InvalidRequest, idempotencyInProgress 
 import { lostAnswer, reusedKey } from "../../domain/search/IdempotencyKey.ts"
 import type { Hold, KeyedRequest, KeyedReservation } from "../credits/Ledger.ts"
 
-/** Compares decoded forms, so that formatting does not matter. */
+/** Requests are equal if their decoded forms are, regardless of their formatting. */
 export const keyedRequest = (route: KeyedRequest["route"], key: string, decoded: unknown): KeyedRequest => ({
   route,
   key,
@@ -34,6 +34,7 @@ export const holdOrAnswer = (
 /** Backs off: most searches end within a second, and another replica may run the first request. */
 const backoff = Schedule.min([Schedule.exponential("25 millis"), Schedule.spaced("500 millis")])
 
+/** Retries while the first request with the same key is running, for at most `patience`. */
 export const waitForFirst =
   (patience: Duration.Duration) =>
   <A, E, R>(attempt: Effect.Effect<A, E | IdempotencyInProgress, R>): Effect.Effect<A, E | IdempotencyInProgress, R> =>

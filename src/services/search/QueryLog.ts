@@ -20,7 +20,10 @@ export class QueryLog extends Context.Service<
     /** Only for entries that no account pays for. */
     readonly append: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void>
     readonly recent: (accountId: string, limit: number) => Effect.Effect<ReadonlyArray<StoredLogEntry>>
-    /** Newest first. New entries do not change later pages. With a rare filter, an empty page may not be the last. */
+    /**
+     * A page of entries, newest first. New entries do not change later pages. Each page scans a limited number of
+     * entries, so with a rare filter it may be short or empty without being the last.
+     */
     readonly history: (accountId: string, query: HistoryQuery) => Effect.Effect<HistoryPage>
     /** Sorted by time and group, without empty buckets. Fails if there are more than `maxRows`. */
     readonly usage: (accountId: string, query: UsageQuery) => Effect.Effect<ReadonlyArray<UsageBucket>, InvalidRequest>

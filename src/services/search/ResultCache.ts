@@ -16,6 +16,7 @@ export interface ResultStore {
   readonly set: (key: string, answer: Answer) => Effect.Effect<void>
 }
 
+/** All fields that the results depend on. */
 export const cacheKey = ({ geo, locale, num, options, page, query, safe, target }: SearchRequest): string =>
   JSON.stringify(
     options === undefined
@@ -32,7 +33,11 @@ export interface AnswerDeadline<E> {
 export class ResultCache extends Context.Service<
   ResultCache,
   {
-    /** Identical searches share a `lookup` while any of them waits. If it fails, those that joined run their own. */
+    /**
+     * Returns the cached answer or runs `lookup`. Identical concurrent searches share one `lookup`, which runs while at
+     * least one of them waits. If it fails, each search that joined runs its own. `attempts` receives the attempts of a
+     * shared lookup too.
+     */
     readonly get: <E, R>(
       request: SearchRequest,
       lookup: Effect.Effect<Answer, E, R>,
@@ -41,6 +46,7 @@ export class ResultCache extends Context.Service<
     ) => Effect.Effect<Answer, E, R>
   }
 >()("quarry/services/ResultCache") {
+  /** Only lookups in the same process are shared. */
   static readonly make = (store: ResultStore): Effect.Effect<ResultCache["Service"], never, Scope.Scope> =>
     Effect.gen(function* () {
       const deadlines = yield* Deadlines.make
@@ -58,7 +64,9 @@ export class ResultCache extends Context.Service<
     })
 }
 
+/** The search that started a flight, for searches that join it. */
 interface Starter {
+  /** Its span, if sampled. Spans of the lookup are its children. */
   readonly span: Tracer.Span | undefined
   readonly attempts: Attempts | undefined
 }
@@ -108,6 +116,7 @@ const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Eff
     })
   )
 
+/** Waits for another search's flight. If that fails, runs its own lookup until its own deadline. */
 const joinFlight = <E, R>(
   wait: Wait<E, R>,
   flight: Flight<Answer, unknown, Starter>,

@@ -22,13 +22,16 @@ import { describeOutcome, describeSearch, TraceQueryText, withSpan } from "../te
 import { countSearch, makeDispatch, toBody, toLogEntry } from "./DispatchedSearch.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
 
+/** Charged and logged, except for replays and searches without a provider. */
 export interface SearchSettlement {
   readonly body: Result.Result<SearchBody, UpstreamError | UpstreamTimeout>
   readonly receipt: Receipt
+  /** Undefined if the search was not dispatched for this request. */
   readonly entry: LogEntry | undefined
   readonly timings: LedgerTimings
 }
 
+/** Errors before a search runs: no credits, a key that may not use the target (R50), or unsupported options (R62). */
 export type SearchError = QuotaExceeded | UnsupportedParameter
 export type KeyError = InvalidRequest | IdempotencyInProgress
 
@@ -36,15 +39,20 @@ export class Search extends Context.Service<
   Search,
   {
     /**
-     * Reserves a credit, searches and settles. `onStart` receives the fiber that settles the search; it keeps running
-     * if the caller disconnects. A defect returns the credit.
+     * Reserves a credit, searches and settles. Interrupting the caller does not stop a dispatched search. `onStart`
+     * receives the fiber that settles the search; it keeps running if the caller disconnects. After a defect, the
+     * credit is returned.
      */
     readonly run: (
       principal: Principal,
       request: SearchRequest,
       onStart?: (settlement: Fiber.Fiber<SearchSettlement, SearchError>) => void
     ) => Effect.Effect<SearchSettlement, SearchError>
-    /** Replays a charged search for free (R44). Waits up to a search's time limit while the first request runs. */
+    /**
+     * `run` for a request with an idempotency key (R44): a charged search is replayed for free. While the first request
+     * is running, it waits for up to the time limit of a search. A caller that leaves during this wait starts no
+     * search.
+     */
     readonly runKeyed: (
       principal: AccountPrincipal,
       request: SearchRequest,
@@ -66,7 +74,7 @@ export class Search extends Context.Service<
 
       const patience = (yield* Limits).providerTimeout
 
-      // Interrupting the caller ends only the wait.
+      // Runs in its own fiber and span: interrupting the caller ends only the wait.
       const start = <E>(
         principal: Principal,
         request: SearchRequest,
@@ -103,7 +111,7 @@ interface Deps {
   readonly providers: Providers["Service"]
 }
 
-/** Free, even for an account without credits. */
+/** Such searches are free, even if the account has no credits left. */
 const answerUnserved = Effect.fnUntraced(function* ({ metering }: Deps, principal: Principal, span: Tracer.Span) {
   describeOutcome(span, { outcome: unservedError._tag, credits: 0, cached: false, dispatched: false })
   const receipt = yield* metering.emptyReceipt(principal)

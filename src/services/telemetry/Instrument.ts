@@ -29,10 +29,14 @@ export const prometheusName = (name: string): string => prometheusNames.get(name
 
 interface MetricOptions {
   readonly description: string
+  /** The labels, and `unit`, which Effect exports as the metric's unit. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** Caches series by label values, because `Metric.withAttributes` would rebuild the key for each update. */
+/**
+ * Caches series by label values: `Metric.withAttributes` would rebuild the key for each update, which costs more than
+ * the update.
+ */
 const instrument = <const Labels extends ReadonlyArray<string>, M>(
   name: string,
   { description, labels, unit }: Definition<Labels>,
@@ -70,6 +74,7 @@ type Across = "sum" | "least"
 
 const across = new Map<string, Across>()
 
+/** The aggregation of a gauge over processes, by its Prometheus name. */
 export const acrossProcesses = (name: string): Across | undefined => across.get(name)
 
 export const gauge = <const Labels extends ReadonlyArray<string>>(

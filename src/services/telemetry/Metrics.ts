@@ -1,6 +1,10 @@
 import { counter, durationBoundaries, gauge, histogram } from "./Instrument.ts"
 
-/* Metrics of services and layers. HTTP's are in `http/responses/metrics.ts`, the process's in `layers/telemetry`. */
+/*
+ * Metrics of services and layers. HTTP metrics are in `http/responses/metrics.ts`, those of the process in
+ * `layers/telemetry/ProcessMetrics.ts`. Names follow OpenTelemetry where it defines one. Callers must not be able to
+ * choose label values.
+ */
 
 /** `operation` is `search`, or `row` in a batch. Rows that were not dispatched have 0 s and the target `none`. */
 export const searchDuration = histogram("quarry.search.duration", {
@@ -25,6 +29,7 @@ export const toolCalls = counter("quarry.mcp.calls", {
   labels: ["tool", "outcome"]
 })
 
+/** `version` is the protocol version that a message declares, or `none`. */
 export const mcpMessages = counter("quarry.mcp.messages", {
   description: "Messages to /mcp by method and protocol version",
   unit: "{message}",
@@ -270,6 +275,7 @@ export const billingInboxOldest = gauge("quarry.billing.inbox.oldest", {
   labels: []
 })
 
+/** `kind` as in `Drift`. Lost deliveries show up here. */
 export const billingDrift = counter("quarry.billing.drift", {
   description: "Differences between the books and the payment provider that a sweep found",
   unit: "{difference}",
@@ -295,12 +301,14 @@ export const eventDeliveries = counter("quarry.events.deliveries", {
   labels: ["channel", "outcome"]
 })
 
+/** Also rises while a customer's endpoint is down. */
 export const eventOldest = gauge("quarry.events.oldest", {
   description: "Age of the oldest event still awaiting delivery; 0 if there is none",
   unit: "s",
   labels: []
 })
 
+/** Rises if replicas do not make attempts on time. */
 export const eventOverdue = gauge("quarry.events.overdue", {
   description: "Delay of the most overdue delivery attempt; 0 if none is overdue",
   unit: "s",
@@ -320,7 +328,10 @@ export const signUpsDenied = counter("quarry.sign_ups.refused", {
   labels: ["reason"]
 })
 
-/** `reason`: `account` or `client` for too many wrong passwords (R66), `busy` for too many waiting comparisons. */
+/**
+ * `reason`: `account` or `client` for too many wrong passwords for one account or from one network (R66), `busy` if too
+ * many passwords are waiting to be compared.
+ */
 export const signInsDenied = counter("quarry.sign_ins.refused", {
   description: "Passwords rejected without being compared or stored",
   unit: "{sign_in}",
@@ -334,6 +345,7 @@ export const emailsSuppressed = counter("quarry.emails.suppressed", {
   labels: ["kind", "reason"]
 })
 
+/** `reason` as in `DropReason`. */
 export const eventDrops = counter("quarry.events.dropped", {
   description: "Event deliveries dropped before they were made, by reason",
   unit: "{delivery}",

@@ -3,6 +3,7 @@ import { InvalidRequest, NotFound } from "../../domain/errors.ts"
 import type { SlotLimits } from "../../domain/webhooks/DeliverySlots.ts"
 import type { Delivery, Endpoint, Event, EventSettings, EventType } from "../../domain/webhooks/Event.ts"
 
+/** Limits requests per event. */
 export const maxEndpoints = 10
 
 export const tooManyEndpoints = InvalidRequest.whole(
@@ -12,7 +13,9 @@ export const noSuchEndpoint = new NotFound({ message: "The account has no webhoo
 export const noSuchDelivery = new NotFound({ message: "The webhook has no delivery with this ID." })
 export const endpointDisabled = InvalidRequest.whole("the webhook is disabled; enable it first")
 
-/** Pending deliveries per endpoint or email address. `event_queue_is_full` in the database has the same limit. */
+/**
+ * Pending deliveries per webhook endpoint or email address. `event_queue_is_full` in the database has the same limit.
+ */
 export const maxQueued = 10_000
 
 export const queueFull = InvalidRequest.whole(
@@ -24,6 +27,7 @@ export const addressChanged = InvalidRequest.whole(
 
 export const stoppedError = { disabled: "the webhook was disabled", emails: "the account stopped these emails" }
 
+/** Errors of dropped deliveries. Deliveries dropped for other reasons are no longer listed. */
 export const droppedError = {
   address_changed: "the webhook's address was changed",
   suspended: "the account was suspended",
@@ -34,6 +38,7 @@ export const droppedError = {
 export const dropReasons = ["address_changed", "suspended", "operator", "expired", "too_many"] as const
 export type DropReason = (typeof dropReasons)[number]
 
+/** `endpointId` is undefined for emails. */
 export interface Dropped {
   readonly accountId: string
   readonly endpointId: string | undefined
@@ -41,16 +46,19 @@ export interface Dropped {
   readonly deliveries: number
 }
 
-/** As operators see it. `pausedAt` is in Unix milliseconds, as in `AccountQueues`. */
+/** As operators see it. */
 export interface EndpointQueue {
   readonly endpoint: Endpoint
+  /** Unix milliseconds; undefined if not paused. */
   readonly pausedAt: number | undefined
+  /** Pending deliveries, including attempts in flight. */
   readonly queued: number
   /** Failed deliveries of the last 30 days. */
   readonly failed: number
 }
 
 export interface AccountQueues {
+  /** Unix milliseconds; undefined if not paused. */
   readonly pausedAt: number | undefined
   readonly webhooks: ReadonlyArray<EndpointQueue>
 }
@@ -59,6 +67,7 @@ export interface NewEndpoint {
   readonly id: string
   readonly url: string
   readonly types: ReadonlyArray<EventType>
+  /** Starts with `whsec_`. */
   readonly secret: Redacted.Redacted
 }
 
@@ -71,12 +80,14 @@ export interface EndpointChange {
 
 export interface SettingsChange {
   readonly lowPercents?: ReadonlyArray<number>
+  /** Null removes the threshold. */
   readonly lowBalance?: number | null
   readonly emailTypes?: ReadonlyArray<EventType>
 }
 
 export interface DeliveryPage {
   readonly deliveries: ReadonlyArray<Delivery>
+  /** The ID of the page's last delivery; undefined on the last page. */
   readonly next: string | undefined
 }
 
@@ -103,10 +114,13 @@ export interface TakenDelivery {
 export interface Attempt {
   readonly durationMs: number
   readonly httpStatus: number | undefined
+  /** Undefined if it succeeded. */
   readonly failure:
     | {
         readonly error: string
+        /** Undefined if there is no further attempt. */
         readonly waitMs: number | undefined
+        /** The endpoint is gone permanently and will be disabled. */
         readonly isGone: boolean
       }
     | undefined
@@ -121,6 +135,7 @@ export interface Resealed {
   readonly unreadable: number | undefined
 }
 
+/** Events of accounts, their webhook endpoints, and deliveries (R53). */
 export class EventBooks extends Context.Service<
   EventBooks,
   {
@@ -132,6 +147,7 @@ export class EventBooks extends Context.Service<
       id: string,
       change: EndpointChange
     ) => Effect.Effect<Endpoint, NotFound>
+    /** Removes its deliveries too. */
     readonly removeEndpoint: (accountId: string, id: string) => Effect.Effect<void, NotFound>
     /** Deliveries are also signed with the old secret for `graceMs`. */
     readonly replaceSecret: (
@@ -155,26 +171,38 @@ export class EventBooks extends Context.Service<
     readonly settings: (accountId: string) => Effect.Effect<EventSettings>
     readonly changeSettings: (accountId: string, change: SettingsChange) => Effect.Effect<EventSettings>
     readonly setEmails: (isOn: boolean) => Effect.Effect<void>
-    /** Shares free slots fairly over all replicas. Drops deliveries to suspended accounts and changed addresses. */
+    /**
+     * Leases due deliveries for `leaseMs`, sharing free slots fairly over all replicas (`shareSlots`). Drops deliveries
+     * of suspended accounts and of events from before a change of address.
+     */
     readonly take: (limits: SlotLimits, leaseMs: number) => Effect.Effect<ReadonlyArray<TakenDelivery>>
     readonly finish: (taken: TakenDelivery, attempt: Attempt) => Effect.Effect<AttemptEnd>
     /** Accounts with an unsent event about a period or plan that ended without a search. */
     readonly overdueAccounts: (limit: number) => Effect.Effect<ReadonlyArray<string>>
+    /** Writes events for keys that expire within `withinMs`, once per expiry. */
     readonly addExpiring: (withinMs: number) => Effect.Effect<void>
+    /** Deletes events older than `ageMs` and returns their number. */
     readonly prune: (ageMs: number) => Effect.Effect<number>
     readonly queues: (accountId: string) => Effect.Effect<AccountQueues>
-    /** Stops or resumes attempts at one endpoint, or all endpoints of the account. Pending deliveries are kept. */
+    /** Pauses or resumes attempts at one endpoint, or at all endpoints of the account. Pending deliveries are kept. */
     readonly pause: (
       accountId: string,
       endpointId: string | undefined,
       isPaused: boolean
     ) => Effect.Effect<void, NotFound>
+    /** Drops pending deliveries of one endpoint or of all, and returns their number. */
     readonly drop: (accountId: string, endpointId: string | undefined) => Effect.Effect<number, NotFound>
+    /** Returns deliveries dropped on any replica, each once. */
     readonly collectDropped: (limit: number) => Effect.Effect<ReadonlyArray<Dropped>>
+    /** Re-encrypts the next secrets during a rotation of AUTH_SECRET. */
     readonly resealSecrets: (limit: number) => Effect.Effect<Resealed>
     readonly figures: Effect.Effect<{
+      /** Age of the oldest event that can still be delivered. */
       readonly oldestMs: number
-      /** Only for healthy receivers without an attempt in flight, so that an endpoint's own queue does not count. */
+      /**
+       * The longest overdue attempt at a healthy endpoint or email address without an attempt in flight, so that an
+       * endpoint's own long queue does not count.
+       */
       readonly overdueMs: number
       readonly pending: number
     }>

@@ -27,6 +27,7 @@ const attemptTimeout = Duration.seconds(20)
 
 const keepEvents = Duration.days(30)
 
+/** Time before a key's expiry at which `key.expiring` is written. */
 const expiringMs = Duration.toMillis(Duration.days(7))
 
 const maxOverdueAccounts = 100
@@ -47,6 +48,7 @@ interface AttemptFailure {
   readonly httpStatus?: number
   readonly retryAfterMs?: number
   readonly isGone?: boolean
+  /** True if another attempt would have the same result. */
   readonly isFinal?: boolean
 }
 
@@ -99,7 +101,7 @@ const email = ({ emails }: Deps, { event, receiver }: TakenDelivery): Effect.Eff
 const late: AttemptFailure = { error: unreachableError("the attempt took too long") }
 const broken: AttemptFailure = { error: "the attempt failed because of an internal error" }
 
-/** If the process dies during the attempt, the delivery becomes due again. */
+/** Makes one attempt and records the result. If the process dies in between, the delivery becomes due again. */
 const deliver = Effect.fn("EventWork.deliver")(function* (deps: Deps, taken: TakenDelivery) {
   const { books } = deps
   const channel = taken.receiver._tag === "email" ? "email" : "webhook"
@@ -139,6 +141,7 @@ const openOverdue = Effect.fnUntraced(function* ({ accounts, books, ledger }: De
   }
 })
 
+/** Leases as many deliveries as there are free slots, and runs each attempt in its own fiber. */
 const makePoll = Effect.fnUntraced(function* (deps: Deps) {
   const attempts = yield* FiberSet.make()
   const room = { ...maxAtOnce }
@@ -165,6 +168,7 @@ const makePoll = Effect.fnUntraced(function* (deps: Deps) {
   })
 })
 
+/** Loops forever, with a short pause after deliveries were found and the full interval otherwise. */
 const runPollLoop = Effect.fnUntraced(function* (turn: Effect.Effect<number>, interval: Duration.Duration) {
   // Shutdown may interrupt the transaction, which is not worth a warning.
   const watchedPoll = Effect.catchCause(turn, (cause) =>
@@ -191,6 +195,7 @@ const makeReseal = ({ books }: Deps) => {
   })
 }
 
+/** Logs and counts dropped deliveries, including those dropped by requests and commands of other processes. */
 const reportDropped = Effect.fnUntraced(function* ({ books }: Deps) {
   for (const { accountId, deliveries, endpointId, reason } of yield* books.collectDropped(maxCollected)) {
     yield* Metric.update(eventDrops.of(reason), deliveries)
@@ -201,6 +206,7 @@ const reportDropped = Effect.fnUntraced(function* ({ books }: Deps) {
   }
 })
 
+/** A failing step does not prevent the others. */
 const makeUpkeep = (deps: Deps) => {
   const { books, emails } = deps
   const report = Effect.gen(function* () {

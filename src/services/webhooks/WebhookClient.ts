@@ -1,5 +1,6 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
+/** The body is not read. */
 export interface WebhookAnswer {
   readonly status: number
   /** From `Retry-After`; 0 if absent. */
@@ -9,9 +10,13 @@ export interface WebhookAnswer {
 /** No response. `reason` is only for the operator, because it distinguishes open ports from closed ones. */
 export class WebhookUnreachable extends Data.TaggedError("WebhookUnreachable")<{ readonly reason: string }> {}
 
-/** Does not reveal if the name exists or what it resolves to: the operator's name servers may know internal names. */
+/**
+ * The message for every disallowed host. It does not reveal if the name exists or what it resolves to, because the
+ * operator's name servers may know internal names.
+ */
 export const hostClosed = "must have a host with only public IP addresses"
 
+/** Customers may not make this service connect to the address. */
 export class AddressClosed extends Data.TaggedError("AddressClosed")<{
   readonly reason: string
   readonly shown: string
@@ -24,6 +29,7 @@ export interface WebhookPost {
   /** Unix seconds of this attempt, signed with the body. */
   readonly timestamp: number
   readonly body: string
+  /** One signature per secret; two during a rotation. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
 }
 
