@@ -5,7 +5,6 @@ import { formatDayAndYear, plural } from "./format.ts"
 type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type Budget = NonNullable<Key["budget"]>
 
-/** The bounds of an API key as form fields hold them. */
 export interface BoundsText {
   /** `YYYY-MM-DDTHH:MM` in the browser's time zone; empty if the key does not expire. */
   readonly expires: string

@@ -1,6 +1,6 @@
 import { zone } from "./app/preferences.ts"
 
-/** Formats numbers and times in the language of the browser. Days are in UTC, times in the zone that the reader chose. */
+// Days are in UTC; times are in the zone that the reader chose.
 
 const number = new Intl.NumberFormat()
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 })
@@ -20,7 +20,6 @@ const hour = new Intl.DateTimeFormat(undefined, {
 })
 const month = new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" })
 const monthAndYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" })
-/** Formats of the reader's time zone, each made once for each zone. */
 const zoned = (options: Intl.DateTimeFormatOptions): ((iso: string) => string) => {
   const formats = {
     local: new Intl.DateTimeFormat(undefined, options),
@@ -58,7 +57,7 @@ export const formatDay = (iso: string): string => day.format(new Date(iso))
 
 export const formatDayAndYear = (iso: string): string => dayAndYear.format(new Date(iso))
 
-/** The UTC hour, day, or month that starts at `at`: `short` for chart labels, `whole` for everything else. */
+/** In UTC. `short` is for chart labels, `whole` for everything else. */
 export const formatStretch = (
   at: number,
   granularity: "hour" | "day" | "month"
@@ -70,7 +69,6 @@ export const formatStretch = (
 
 export const formatMoment = (iso: string): string => moment(iso)
 
-/** A time without its year, for tables of recent entries. */
 export const formatShortMoment = (iso: string): string => shortMoment(iso)
 
 export const formatDuration = (ms: number): string =>
@@ -82,7 +80,7 @@ const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: numb
   ["minute", 60_000]
 ]
 
-/** Time relative to now: `in 9 days`, `2 hours ago`. */
+/** `in 9 days`, `2 hours ago`. */
 export const formatRelative = (iso: string, now: number = Date.now()): string => {
   const distance = Date.parse(iso) - now
   for (const [unit, ms] of units) {
@@ -91,7 +89,7 @@ export const formatRelative = (iso: string, now: number = Date.now()): string =>
   return relative.format(0, "second")
 }
 
-/** The time since `iso`, in its largest unit: `3 days`, `1 minute`. */
+/** In its largest unit: `3 days`, `1 minute`. */
 export const formatSpan = (iso: string, now: number = Date.now()): string => {
   const distance = now - Date.parse(iso)
   const [unit, ms] = units.find(([, ms]) => distance >= ms) ?? ["minute", 60_000]

@@ -1,19 +1,16 @@
 import type { BoundsText } from "./bounds.ts"
 
-/** Starting points for a new key. Everything that they fill in can be changed. */
 export interface KeyTemplate {
   readonly value: string
   readonly text: string
   readonly hint: string
   readonly type: "live" | "test"
-  /** The limits in words. */
   readonly limits: string
   readonly bounds: (now: number) => Partial<BoundsText>
 }
 
 const dayMs = 86_400_000
 
-/** The form of a `datetime-local` field, in the time zone of the browser. */
 const daysFrom = (now: number, days: number): string => {
   const at = new Date(now + days * dayMs)
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)

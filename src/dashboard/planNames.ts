@@ -1,5 +1,4 @@
 import type { Billing } from "./purchase.ts"
 
-/** The operator's name of a plan, sold or the account's own. */
 export const planName = ({ plan: own, plan_name: ownName, plans }: Billing, plan: Billing["plan"]): string =>
   plans.find((offer) => offer.plan === plan)?.name ?? (plan === own ? ownName : plan)

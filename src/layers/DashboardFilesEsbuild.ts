@@ -6,10 +6,7 @@ import { Duration, Effect, Layer } from "effect"
 import { rootCauseMessage } from "../domain/rootCause.ts"
 import { DashboardFiles, DashboardUnavailable } from "../services/operations/DashboardFiles.ts"
 
-/**
- * Bundles at startup, so `npm start` needs no build. The bundler is a separate process, whose memory is freed at its
- * end.
- */
+// Bundles at startup, so `npm start` needs no build. A separate process does it, so its memory is freed.
 
 const folder = join(import.meta.dirname, "../dashboard")
 
@@ -18,7 +15,7 @@ const limits = {
   outputBytes: 4 * 1024 * 1024
 }
 
-/** The bundler for this machine. The package `esbuild` itself would run an install script. */
+/** The binary for this machine, because the package `esbuild` itself would run an install script. */
 export const programPath = (): string => {
   const file = process.platform === "win32" ? "esbuild.exe" : "bin/esbuild"
   return createRequire(import.meta.url).resolve(`@esbuild/${process.platform}-${process.arch}/${file}`)
@@ -61,7 +58,7 @@ const make = Effect.all({ script: bundle("main.tsx"), style: bundle("style.css")
   )
 )
 
-/** Starts at once. Startup does not wait for it. */
+/** Starts bundling at once; startup does not wait for it. */
 export const layer = Layer.effect(
   DashboardFiles,
   Effect.gen(function* () {

@@ -8,10 +8,7 @@ class OtherDeployment extends Data.TaggedError("OtherDeployment") {}
 
 const answerTime = Duration.seconds(5)
 
-/**
- * Asks a running server's private listener, because only one process can open the embedded database. Fails if no server
- * responds at `origin`.
- */
+/** Asks the running server, as only one process can open the embedded database. Fails if `origin` is unreachable. */
 export const layer = (origin: string) =>
   Layer.effect(
     Overview,

@@ -6,10 +6,8 @@ import { Plans } from "../services/credits/Plans.ts"
 import { readJsonFile } from "./providers/JsonFile.ts"
 import { decode } from "./providers/ProviderType.ts"
 
-/** The message is one line that names every fault. */
 export class PlanFileInvalid extends OperatorError("PlanFileInvalid") {}
 
-/** The most that an operator may give an account. */
 const maxQuota = 1_000_000_000
 /** A million dollars, more than payment providers accept. */
 const maxCents = 100_000_000
@@ -55,7 +53,7 @@ const offerOf = (plan: Plan, given: typeof Entry.Type | undefined): PlanOffer =>
   }
 }
 
-/** Reads the operator's plans (R75). Whatever the file omits comes from `standardPlans`. */
+/** The operator's plans (R75). Omitted values come from `standardPlans`. */
 export const read = (path: string): Effect.Effect<PlanTable, PlanFileInvalid, FileSystem.FileSystem> =>
   readJsonFile(path).pipe(
     Effect.flatMap((json) => decodeFile("", json)),

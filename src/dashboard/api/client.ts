@@ -12,7 +12,6 @@ export interface ApiError {
   readonly body: unknown
 }
 
-/** The text at the top of a form: the messages of its fields, or else the error's own message. */
 export const explain = ({ issues, message }: ApiError): string => Object.values(issues).join(". ") || message
 
 export interface Succeeded<A> {
@@ -77,7 +76,6 @@ const errorOf = (response: Response, body: unknown): ApiError => {
   }
 }
 
-/** The query string with its leading `?`; empty without parameters. */
 export const queryText = (query: Query): string => {
   const entries = Object.entries(query).flatMap(
     ([name, value]): Array<[string, string]> => (value === undefined || value === "" ? [] : [[name, String(value)]])
@@ -100,7 +98,7 @@ const readBody = async (response: Response): Promise<unknown> => {
   return JSON.parse(text)
 }
 
-/** Calls an API route with the session cookie. Never rejects; errors are returned as values. */
+/** Never rejects; errors are returned as values. */
 export const call = async <R extends RouteName>(route: R, input: Input<R>): Promise<Result<Answer<R>>> => {
   const {
     body,

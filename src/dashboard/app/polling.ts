@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks"
 
-/** Calls `read` every few seconds while the page is visible, at most for `maxMs`. */
+/** Calls `read` only while the page is visible, and for at most `maxMs`. */
 export const usePolling = (
   isOn: boolean,
   read: () => void,

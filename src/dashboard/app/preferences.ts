@@ -1,7 +1,5 @@
 import { signal } from "@preact/signals"
 
-/** Choices of the reader that this browser keeps. */
-
 const prefix = "quarry."
 
 /** Private windows and full disks may deny storage. The choice then lasts until the page closes. */
@@ -28,7 +26,7 @@ const themeOf = (text: string | null): Theme => themes.find((name) => name === t
 
 export const theme = signal<Theme>(themeOf(read("theme")))
 
-/** Times of the log, in the time zone of the browser or in UTC. Usage is always counted in UTC. */
+/** Time zone of the log. Usage is always counted in UTC. */
 export type Zone = "local" | "utc"
 
 export const zone = signal<Zone>(read("zone") === "utc" ? "utc" : "local")
@@ -53,7 +51,6 @@ export const setZone = (next: string): void => {
 
 export const startPreferences = (): void => {
   paint()
-  // Other tabs follow.
   addEventListener("storage", ({ key, newValue }) => {
     if (key === `${prefix}theme`) {
       theme.value = themeOf(newValue)
@@ -63,7 +60,6 @@ export const startPreferences = (): void => {
   })
 }
 
-/** True once the first steps are done or the reader has hidden them. */
 export const areStepsHidden = signal(read("steps") === "hidden")
 
 export const hideSteps = (): void => {

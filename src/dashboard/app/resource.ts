@@ -12,7 +12,7 @@ export type Loadable<A> =
 export interface Resource<A> {
   readonly state: Signal<Loadable<A>>
   readonly reload: () => void
-  /** Reads again without showing that it does. A failure keeps the last value. */
+  /** Reloads without a loading state. A failure keeps the last value. */
   readonly refresh: () => void
 }
 
@@ -31,7 +31,7 @@ export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resour
     running.current = controller
     if (!isQuiet) state.value = { _tag: "loading", previous: lastOf(state.peek()) }
     const result = await call(route, { ...input, signal: controller.signal })
-    // After a 401 the person signs in again, and the data is read again then.
+    // A 401 opens the session dialog, and signing in reads the data again.
     if (controller.signal.aborted || (!result.ok && result.error.code === "unauthorized")) return
     if (isQuiet && !result.ok) return
     state.value = result.ok ? { _tag: "ready", value: result.value } : { _tag: "failed", error: result.error }

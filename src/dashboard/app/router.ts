@@ -2,8 +2,6 @@ import { signal } from "@preact/signals"
 import { queryText } from "../api/client.ts"
 import type { Query } from "../api/routes.ts"
 
-/** The URL of the page as a signal. It holds enough to restore everything a page shows. */
-
 export const home = "/dashboard"
 
 export interface PageProps {
@@ -15,7 +13,6 @@ export interface Place {
   readonly query: URLSearchParams
 }
 
-/** A trailing slash means the same page. */
 const read = (): Place => ({ path: location.pathname.replace(/\/+$/, ""), query: new URLSearchParams(location.search) })
 
 export const place = signal<Place>(read())
@@ -24,7 +21,6 @@ export const place = signal<Place>(read())
 export const visit = signal(0)
 
 interface NavigateOptions {
-  /** Replaces the browser's history entry, for changes that the Back button should skip. */
   readonly replace?: boolean
 }
 
@@ -40,7 +36,6 @@ export const navigate = (address: string, { replace = false }: NavigateOptions =
   update()
 }
 
-/** Changes query parameters of the current URL. Undefined removes a parameter. */
 export const setQuery = (changes: Query, options: NavigateOptions = { replace: true }): void => {
   const query = Object.fromEntries(place.value.query)
   navigate(place.value.path + queryText({ ...query, ...changes }), options)

@@ -17,7 +17,6 @@ import { home, type PageProps } from "./router.ts"
 import { signInPath } from "./session.ts"
 
 interface PageRoute {
-  /** A path in which `:name` matches one segment. */
   readonly pattern: string
   readonly page: ComponentType<PageProps>
 }

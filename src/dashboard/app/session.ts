@@ -14,10 +14,10 @@ export const session = signal<Session>({ _tag: "loading" })
 
 export const me = computed(() => (session.value._tag === "open" ? session.value.me : undefined))
 
-/** True while the page waits for the password, because its session ended. What was typed on it stays. */
+/** True while the page asks for the password because its session ended. Typed text stays. */
 export const isExpired = signal(false)
 
-/** A change lets the page read all of its data again. */
+/** A change makes the page read all of its data again. */
 export const epoch = signal(0)
 
 export const readAgain = (): void => {
@@ -37,7 +37,6 @@ export const loadSession = async (): Promise<void> => {
   else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 
-/** The sign-in page, which leads back to the present page. */
 export const signInAddress = (): string => {
   const { path, query } = place.value
   const next = query.size === 0 ? path : `${path}?${query}`
@@ -53,13 +52,12 @@ const onEnd = (): void => {
 /** Reloads the document, so no data of the previous account stays in memory. */
 const reloadAt = (address: string): void => location.assign(address)
 
-/** Opens the page that the user originally requested. Call it after signing in. */
 export const enter = (): void => {
   tabs.postMessage("changed")
   reloadAt(ownPlace(place.value.query.get("next")))
 }
 
-/** Continues on the present page after the person signed in again. Another account gets a page of its own. */
+/** Continues on the present page after signing in again. A different account gets a fresh page. */
 const resume = async (): Promise<void> => {
   const before = me.value?.email
   const result = await call("GET /v1/me", {})

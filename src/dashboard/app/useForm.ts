@@ -5,11 +5,10 @@ import { isExpired } from "./session.ts"
 export interface Form {
   readonly busy: boolean
   readonly error: ApiError | undefined
-  /** Runs an action unless one is already running, and calls `onSuccess` with its value. */
   readonly run: <A>(action: () => Promise<Result<A>>, onSuccess: (value: A) => void) => void
 }
 
-/** `isSignIn` is true for the form that answers the end of a session; all others leave that to it. */
+/** `isSignIn` is true for the form of the session dialog. All other forms leave an ended session to that dialog. */
 export const useForm = ({ isSignIn = false }: { readonly isSignIn?: boolean } = {}): Form => {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError>()
@@ -23,7 +22,6 @@ export const useForm = ({ isSignIn = false }: { readonly isSignIn?: boolean } = 
       void action().then((result) => {
         setBusy(false)
         if (result.ok) onSuccess(result.value)
-        // The page asks for the password, and the person repeats the action.
         else if (isSignIn || result.error.code !== "unauthorized" || !isExpired.value) setError(result.error)
       })
     }

@@ -8,7 +8,6 @@ import { Notice } from "./ui/Notice.tsx"
 
 export const nextOf = (): string => ownPlace(place.value.query.get("next"))
 
-/** The URL of another sign-in page. It keeps the page to open afterwards. */
 export const otherEntry = (name: "sign-in" | "sign-up" | "forgot-password"): string => {
   const next = place.value.query.get("next")
   return `${home}/${name}${next === null ? "" : `?${new URLSearchParams({ next })}`}`
@@ -38,7 +37,6 @@ export const EmailField = ({
 
 const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
 
-/** Explains the error code that Better Auth appends to the URL after a failed sign-in. */
 const failureOf = (provider: IdentityProvider): string => {
   const code = place.value.query.get("error")
   if (code === "SIGN_UP_REFUSED")

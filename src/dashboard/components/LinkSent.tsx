@@ -14,7 +14,6 @@ export interface LinkSentProps {
   readonly onOtherAddress: () => void
 }
 
-/** What a person sees after a link was sent: the address, and ways on where no email arrives. */
 export const LinkSent = ({ children, email, onOtherAddress, resend, title }: LinkSentProps) => {
   const { busy, error, run } = useForm()
   const [count, setCount] = useState(0)

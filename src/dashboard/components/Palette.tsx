@@ -40,7 +40,6 @@ const Options = ({ active, commands, id, onChoose }: OptionsProps) => (
   </div>
 )
 
-/** Finds pages, keys, and what a pasted id belongs to. */
 export const Palette = ({ onClose }: { readonly onClose: () => void }) => {
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys ?? []
   const [typed, setTyped] = useState("")

@@ -41,7 +41,7 @@ const Form = ({ email }: { readonly email: string }) => {
   )
 }
 
-/** Asks for the password over the page when its session has ended, so that a draft is not lost. */
+/** Asks for the password over the page, so that a draft on it is not lost. */
 export const SessionDialog = () =>
   isExpired.value && me.value !== undefined ? (
     <Dialog title="Your session has ended" isSticky onClose={() => undefined}>

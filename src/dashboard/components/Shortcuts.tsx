@@ -38,7 +38,6 @@ const Help = ({ onClose }: { readonly onClose: () => void }) => (
 const isTyping = ({ target }: KeyboardEvent): boolean =>
   target instanceof Element && target.matches("input, select, textarea, [contenteditable]")
 
-/** A page's key is expected for so long after `g`. */
 const chordMs = 1_500
 
 export type Shown = "palette" | "help" | undefined
@@ -60,7 +59,6 @@ const listen = (onShow: (shown: Shown) => void, prefix: { current: number }) => 
   prefix.current = event.key === "g" ? performance.now() : Number.NEGATIVE_INFINITY
 }
 
-/** Ctrl-K, `?`, and `g` with the letter of a page. */
 export const useShortcuts = () => {
   const [shown, setShown] = useState<Shown>()
   const prefix = useRef(Number.NEGATIVE_INFINITY)

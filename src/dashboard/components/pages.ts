@@ -5,7 +5,6 @@ export interface PageLink {
   readonly path: string
   readonly text: string
   readonly icon: IconName
-  /** Pressed after `g`, it opens the page. */
   readonly key: string
 }
 

@@ -1,5 +1,3 @@
-/** Tables as CSV (RFC 4180), for spreadsheets. */
-
 export type Cell = string | number
 
 /** Spreadsheets run text that starts like this as a formula, so it is prefixed with an apostrophe. */

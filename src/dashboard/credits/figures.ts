@@ -10,7 +10,6 @@ export interface Point {
   readonly left: number
 }
 
-/** The quota left at the end of each day of the current period. The last point is `now`. */
 export const burnDown = (usage: Usage, now: number): ReadonlyArray<Point> => {
   const { period, quota, remaining, series } = usage
   if (period.start === null || quota === null || remaining === null) return []
@@ -27,8 +26,8 @@ export const burnDown = (usage: Usage, now: number): ReadonlyArray<Point> => {
 }
 
 export type Forecast =
-  /** Credits left at the reset, at the current pace. */
-  { readonly _tag: "lasts"; readonly left: number } | { readonly _tag: "runsOut"; readonly at: number }
+  | { readonly _tag: "lasts"; readonly left: number }
+  | { readonly _tag: "runsOut"; readonly at: number }
 
 /** A shorter period is too short to predict from. */
 const minMeasuredMs = dayMs

@@ -1,8 +1,6 @@
 import type { Answer } from "../api/routes.ts"
 import { failures } from "./figures.ts"
 
-/** Problems that the account's owner should act on now. Arithmetic alone, without the browser. */
-
 export type Problem =
   | { readonly _tag: "exhausted"; readonly resetsAt: string | null }
   | { readonly _tag: "low"; readonly left: number; readonly share: number }
@@ -51,7 +49,6 @@ const ofBilling = ({ billing }: Facts): ReadonlyArray<Problem> => {
   return subscription.pending_plan === null ? [] : [{ _tag: "pending", at: subscription.pending_at }]
 }
 
-/** The most urgent first. */
 export const problemsOf = (facts: Facts, now: number): ReadonlyArray<Problem> => [
   ...ofCredits(facts),
   ...ofBilling(facts).filter(({ _tag }) => _tag === "pastDue"),

@@ -20,7 +20,6 @@ export const rangeOf = (query: URLSearchParams): Range => {
   return range === "own" || query.has("from") || query.has("to") ? "own" : "default"
 }
 
-/** The start of the UTC hour, day, or month that contains `at`. */
 export const startOf = (at: number, granularity: Granularity): number => {
   if (granularity === "hour") return Math.floor(at / hourMs) * hourMs
   if (granularity === "day") return Math.floor(at / dayMs) * dayMs
@@ -47,10 +46,8 @@ export const presetStart = (preset: Preset, now: number): string => {
 
 const minuteForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
 
-/** Converts the value of a `datetime-local` field, read as UTC, to the format of the API. */
 export const toMoment = (text: string): string => (minuteForm.test(text) ? `${text}:00Z` : text)
 
-/** The reverse of `toMoment`. */
 export const toField = (iso: string): string => iso.slice(0, 16)
 
 const rangeLength = (range: Range, from: string, to: string, now: number): number => {
@@ -61,7 +58,7 @@ const rangeLength = (range: Range, from: string, to: string, now: number): numbe
   return (Number.isNaN(end) ? now : end) - (Number.isNaN(start) ? now - 30 * dayMs : start)
 }
 
-/** The most hours, days, or months in one API response. */
+/** The API's limit for one response. */
 const maxBuckets = 1_000
 
 const isGranularity = (text: string | null): text is Granularity =>
@@ -72,10 +69,8 @@ export interface View {
   readonly granularity: Granularity
   readonly groupBy: "outcome" | "target" | "key" | "kind"
   readonly only: string | undefined
-  /** Values of `datetime-local` fields; empty means the API's default. */
   readonly from: string
   readonly to: string
-  /** False if the range has more hours than one response can hold. */
   readonly allowsHours: boolean
 }
 
@@ -105,7 +100,6 @@ export const parametersOf = ({ from, granularity, groupBy, range, to }: View, no
   to: range === "own" ? toMoment(to) : undefined
 })
 
-/** The start of every hour, day, or month of a response, which lists idle ones too. */
 export const stretches = ({ series }: Pick<Usage, "series">): ReadonlyArray<number> => [
   ...new Set(series.map(({ start }) => Date.parse(start)))
 ]
@@ -137,7 +131,6 @@ const groupOf = (id: string | null, rows: ReadonlyArray<Row>): Group => ({ id, r
 
 const kindOf = (target: string | null): string | null => (target === null || target === "page" ? target : "search")
 
-/** Counts by target as counts by kind: `page` for pages that were read, `search` for every other target. */
 export const byKind = (series: ReadonlyArray<Row>): ReadonlyArray<Row> => {
   const rows = Map.groupBy(series, ({ group, start }) => `${start} ${kindOf(group)}`)
   return [...rows.values()].flatMap((same) =>
@@ -153,7 +146,6 @@ export const groupsOf = (series: ReadonlyArray<Row>): ReadonlyArray<Group> => {
   return [...rows].map(([id, rows]) => groupOf(id, rows)).sort((a, b) => b.searches - a.searches)
 }
 
-/** Chart colors for groups. The last is for all other groups together. */
 const maxSeries = 8
 
 export const drawnGroups = (

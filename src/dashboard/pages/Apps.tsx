@@ -85,7 +85,6 @@ const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onE
 
 const serverUrl = (): string => `${location.origin}/mcp`
 
-/** Links that add the server to a program, which asks before it does. */
 const installLinks = (url: string): ReadonlyArray<readonly [program: string, href: string]> => [
   [
     "Cursor",

@@ -23,14 +23,13 @@ const Closed = ({ billing }: { readonly billing: Billing }) => (
   </p>
 )
 
-/** The purchase the user returns from: the URL has the checkout id, and this tab remembers the rest. */
 const readReturn = () => ({ checkoutId: place.peek().query.get("checkout_id"), errand: recall() })
 
 export const BillingPage = () => {
   const resource = useRoute("GET /v1/billing", {})
   const usage = useRoute("GET /v1/usage", {})
   const [{ checkoutId, errand }] = useState(readReturn)
-  // "none" without a purchase, and after a later change makes the message outdated.
+  // "none" if there was no purchase, or if a later change made the message outdated.
   const [stage, setStage] = useState<Stage | "none">(checkoutId === null ? "none" : "waiting")
   const reload = (): void => {
     resource.reload()
@@ -57,7 +56,7 @@ export const BillingPage = () => {
     if (errand?._tag !== "portal") return undefined
     const ask = () => call("POST /v1/billing/sync", { body: {} }).then(reload)
     void ask()
-    // The API answers a sync within 5 s of another from its own data, so a second one follows.
+    // Within 5 s of a sync, the API answers another from its own data, so a second sync follows.
     const timer = setTimeout(() => void ask(), askEveryMs)
     return () => clearTimeout(timer)
   }, [])
@@ -71,7 +70,7 @@ export const BillingPage = () => {
         <h2 class="hidden">Plan and packs</h2>
         <Loaded resource={resource} height={640}>
           {(billing) => (
-            // Disabled until the first purchase is booked, so that nothing is bought twice.
+            // Disabled until the purchase is recorded, so that nothing is bought twice.
             <fieldset class="stack" disabled={stage === "waiting"}>
               {!billing.open && <Closed billing={billing} />}
               <Card title="Your plan">

@@ -114,7 +114,6 @@ const Entries = ({ history, keys }: { readonly history: History; readonly keys: 
 
 const live = { everyMs: 3_000, maxMs: 600_000 }
 
-/** A page of the log begins at its top. */
 const useTop = (cursor: string | null): void => {
   const seen = useRef(cursor)
   useEffect(() => {

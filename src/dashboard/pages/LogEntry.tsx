@@ -18,7 +18,6 @@ import { optionTexts } from "../search/logView.ts"
 import { playground } from "../search/searches.ts"
 import { attemptText, storyOf } from "../search/story.ts"
 
-/** More rows than a batch can have. */
 const maxRows = 100
 
 const toLog = (
@@ -138,7 +137,6 @@ const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
   )
 }
 
-/** The providers that gave no results, and those whose results were merged. */
 const Attempts = ({ attempts }: Pick<LoggedSearch, "attempts">) =>
   attempts.length === 0 ? null : (
     <>

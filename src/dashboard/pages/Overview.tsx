@@ -25,13 +25,10 @@ import {
   plural
 } from "../format.ts"
 
-/** The state of the account at a glance: problems, first steps, credits, today, and the latest searches. */
-
 type Usage = Answer<"GET /v1/usage">
 
 const recentEntries = 8
 
-/** When the quota resets. Undefined on the trial, whose credits are granted once. */
 const resetOf = ({ resets_at: reset }: Usage): string | undefined =>
   reset === null ? undefined : `renews ${formatRelative(reset)}`
 

@@ -16,14 +16,14 @@ const viewOf = (): { readonly view: string | undefined; readonly code: string | 
   return { view: query.get("view") ?? undefined, code: query.get("code") ?? undefined }
 }
 
-/** Writes the draft to the URL. A search with results keeps its history entry, so the user can go back to it. */
+/** A search with results keeps its history entry, so the user can go back to it. */
 const write = (draft: Draft): void => {
   const present = keyOf(readDraft(place.peek().query))
   if (present === keyOf(draft)) return
   navigate(playground + queryText({ ...draftQuery(draft), ...viewOf() }), { replace: !answers.peek().has(present) })
 }
 
-/** The form's draft, kept in sync with the URL. Opening a URL runs no search, because searches cost credits. */
+/** Opening a URL runs no search, because searches cost credits. */
 const useDraft = (): readonly [draft: Draft, change: (draft: Draft) => void, flush: () => void] => {
   const [draft, setDraft] = useState(() => readDraft(place.peek().query))
   const written = useRef(keyOf(draft))
@@ -53,7 +53,6 @@ const useDraft = (): readonly [draft: Draft, change: (draft: Draft) => void, flu
 
 export const PlaygroundPage = () => {
   const [draft, change, flush] = useDraft()
-  // The results stay visible while the form is edited. Going back shows the results of that history entry.
   const [shown, setShown] = useState(() => keyOf(draft))
   const key = keyOf(draft)
   const isRunning = running.value !== undefined

@@ -26,10 +26,7 @@ const leads = {
 
 const unguessableBytes = 24
 
-/**
- * A random password. If emails are delivered, the person chooses a password at the link that confirms the address, so
- * the form does not ask for one.
- */
+/** If emails are delivered, the confirmation link asks for a password. Until then the password is random. */
 const unguessable = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(unguessableBytes)), (byte) =>
     byte.toString(16).padStart(2, "0")

@@ -38,7 +38,6 @@ import {
 
 type Usage = Answer<"GET /v1/usage">
 type Keys = Answer<"GET /v1/api-keys">["api_keys"]
-/** The newest entries that latency is measured on: the most that one request returns. */
 const latencySample = 100
 
 type NameOf = (id: string | null) => string
@@ -46,7 +45,7 @@ type NameOf = (id: string | null) => string
 const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"] as const
 const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
   name: outcomeNames[name].text,
-  // Its badge has the color of failures, which stand beside it in the chart.
+  // Its badge has the color of failures, which would look the same beside it in the chart.
   colour: name === "page_unreadable" ? "c4" : outcomeNames[name].kind
 }))
 
@@ -86,7 +85,6 @@ const compared = (after: number, before: number | undefined): string | undefined
     : `${signed.format(change)} from ${formatNumber(before)}`
 }
 
-/** How long the newest searches of the range took. */
 const Latency = ({
   from,
   only,
@@ -210,7 +208,6 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
 
 const groupHeads = { outcome: "Outcome", kind: "Kind", target: "Target", key: "Key" } as const
 
-/** Lists all groups; the chart combines the smallest ones. */
 const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
   const all = groups.reduce((sum, { searches }) => sum + searches, 0)
   return (

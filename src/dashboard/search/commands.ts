@@ -1,9 +1,6 @@
-/** Commands that the palette offers for a text. */
-
 export interface Command {
   readonly text: string
   readonly note: string
-  /** An address of the dashboard or of this site. */
   readonly path: string
 }
 
@@ -22,7 +19,7 @@ const ofId = (text: string): ReadonlyArray<Command> =>
 
 const maxCommands = 12
 
-/** A pasted id first, then what has all words of the text, then a search of the log and of the web. */
+/** A pasted id first, then commands with all words of the text, then a search of the log and of the web. */
 export const commandsFor = (typed: string, known: ReadonlyArray<Command>): ReadonlyArray<Command> => {
   const text = typed.trim()
   const byId = ofId(text.toLowerCase())

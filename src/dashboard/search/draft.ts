@@ -1,7 +1,7 @@
 import type { Target, TargetRules } from "../../domain/search/Target.ts"
 import type { Input, LoggedSearch, Query } from "../api/routes.ts"
 
-/** The limits of each target. A test compares them with the API's own table. */
+/** A test compares them with the API's own table. */
 export const targetRules: { readonly [T in Target]: Omit<TargetRules, "highPageIsInvalid"> } = {
   alpha_search: { maxPage: 5, maxNum: 20, safe: true },
   beta_search: { maxPage: 1, maxNum: 20, safe: true },
@@ -13,14 +13,13 @@ export const targetRules: { readonly [T in Target]: Omit<TargetRules, "highPageI
 
 export const targets = Object.keys(targetRules)
 
-/** Search targets plus `page`, as used in key bounds and the log. */
 export const allTargets = [...targets, "page"]
 
-/** The limits of a target. The URL may name an unknown target; the default target's limits apply then. */
+/** The URL may name an unknown target; the default target's limits apply then. */
 export const rulesOf = (target: string) =>
   Object.entries(targetRules).find(([name]) => name === target)?.[1] ?? targetRules.alpha_search
 
-/** Supported country codes. A test compares them with the API's own list. */
+/** A test compares them with the API's own list. */
 export const geos: ReadonlyArray<string> = (
   "us in gb ca au de fr sg ae jp " +
   "ad af ag al am ao ar at aw az ba bb bd be bf bg bh bi bj bn bo br bs bw by bz cd cg ch ci cl cm cn co cr cu cv cy " +
@@ -30,7 +29,7 @@ export const geos: ReadonlyArray<string> = (
   "so sr st sv sy sz td tg th tj tl tn to tr tt tw tz ua ug uy uz vc ve vg vi vn vu ye za zm zw"
 ).split(" ")
 
-/** The locale the API uses for a country if the request has none. A test compares the two (R9). */
+/** A test compares it with the API's default (R9). */
 export const defaultLocale = (geo: string): string => {
   if (geo === "in") return "en-in"
   if (!geos.includes(geo)) return ""
@@ -43,12 +42,10 @@ export const maxRows = 50
 /** URLs stay shorter than the request headers the server accepts. */
 const maxAddressCharacters = 8_000
 
-/** The search form as text. It is kept in the URL and turned into requests and code samples. */
 export interface Draft {
   readonly mode: "single" | "bulk" | "page"
   readonly query: string
   readonly queries: string
-  /** Addresses of pages, one per line. */
   readonly urls: string
   readonly format: string
   readonly links: string
@@ -63,7 +60,6 @@ export interface Draft {
   /** Dates, `YYYY-MM-DD`. */
   readonly after: string
   readonly before: string
-  /** Domains separated by commas or whitespace. */
   readonly include_domains: string
   readonly exclude_domains: string
   readonly topic: string
@@ -102,7 +98,7 @@ export const readDraft = (query: URLSearchParams): Draft => {
   return { ...defaults, ...given, mode: modes.find((mode) => mode === query.get("mode")) ?? "single" }
 }
 
-/** The draft as URL parameters. A batch too long for a URL is left out. */
+/** A batch too long for a URL is left out. */
 export const draftQuery = (draft: Draft): Query => {
   const query = changed(draft)
   return fitsAddress(draft) ? query : { ...query, queries: undefined, urls: undefined }
@@ -125,20 +121,17 @@ const domainLists = (draft: Draft): Readonly<Record<string, ReadonlyArray<string
     })
   )
 
-/** The options of a JSON body, where domains are lists. */
 const optionsBody = (draft: Draft): object => ({
   ...changed(draft, ["freshness", "after", "before", "topic"]),
   ...domainLists(draft)
 })
 
-/** The parameters of `GET /v1/query` that differ from their defaults. */
 export const searchQuery = (draft: Draft): Readonly<Record<string, string>> => ({
   query: draft.query,
   ...changed(draft, [...common, "page", "num", "safe"]),
   ...Object.fromEntries(Object.entries(optionsBody(draft)).map(([name, value]) => [name, String(value)]))
 })
 
-/** The parameters of a search as the clients and tools take them: with numbers and lists. */
 export const searchInput = (draft: Draft): Readonly<Record<string, unknown>> => {
   const { num, page, ...text } = searchQuery(draft)
   return {
@@ -155,17 +148,14 @@ const linesOf = (text: string): ReadonlyArray<string> =>
     .map((line) => line.trim())
     .filter((line) => line !== "")
 
-/** The searches of a batch, or the addresses of pages. */
 export const rowsOf = (draft: Draft): ReadonlyArray<string> =>
   linesOf(draft.mode === "page" ? draft.urls : draft.queries)
 
 /** A test compares it with the API's own limit. */
 export const maxPageRows = 20
 
-/** True for a request of several pages, which is `POST /v1/pages`. */
 export const isManyPages = (draft: Draft): boolean => draft.mode === "page" && rowsOf(draft).length > 1
 
-/** The parameters of `GET /v1/page` that differ from their defaults. */
 export const pageQuery = (draft: Draft): Readonly<Record<string, string>> => ({
   url: rowsOf(draft)[0] ?? "",
   ...changed(draft, ["format", "links"])
@@ -186,7 +176,6 @@ export const bulkBody = (draft: Draft): Input<"POST /v1/bulk">["body"] => ({
 
 type Repeated = Pick<LoggedSearch, "geo" | "kind" | "locale" | "num" | "options" | "page" | "query" | "safe" | "target">
 
-/** The draft that repeats a logged search. Entries for pages lack search fields and get the defaults. */
 export const draftOf = ({ geo, kind, locale, num, options, page, query, safe, target }: Repeated): Draft => ({
   ...defaults,
   ...(kind === "page" ? { mode: "page", urls: query } : { query }),
@@ -199,7 +188,7 @@ export const draftOf = ({ geo, kind, locale, num, options, page, query, safe, ta
   ...Object.fromEntries(Object.entries(options ?? {}).map(([name, value]) => [name, String(value)]))
 })
 
-/** Switches the target and resets values it does not support, so an earlier choice cannot make the search fail. */
+/** Resets values that the target does not support, so an earlier choice cannot make the search fail. */
 export const withTarget = (draft: Draft, target: string): Draft => {
   const { maxNum, maxPage, safe } = rulesOf(target)
   return {

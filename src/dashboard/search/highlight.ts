@@ -6,7 +6,6 @@ export interface Token {
 const words =
   "as|async|await|const|curl|defer|echo|else|err|for|foreach|from|func|if|import|in|let|nil|null|package|return|throw|true|false|use|with|new|not|or|print|var"
 
-/** Comments, strings in each of the quotes, numbers, and words of the languages that samples are in. */
 const pattern = new RegExp(
   [
     /(?<comment>(?<=^|\s)(?:#|\/\/).*$)/,
@@ -21,7 +20,6 @@ const pattern = new RegExp(
 
 const kinds = ["comment", "string", "number", "word"] as const
 
-/** Splits code for coloring. Joined, the tokens are the code. */
 export const tokensOf = (code: string): ReadonlyArray<Token> => {
   const tokens: Array<Token> = []
   let end = 0

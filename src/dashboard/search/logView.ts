@@ -1,8 +1,6 @@
 import type { LoggedSearch } from "../api/routes.ts"
 import type { Cell } from "../credits/csv.ts"
 
-/** The log's filters, as the address of the page and as parameters of the API. */
-
 export const filterNames = [
   "text",
   "target",
@@ -19,7 +17,6 @@ export const filterNames = [
   "to"
 ] as const
 
-/** The search options as the dashboard names them. */
 export const optionTexts = {
   freshness: "Published within",
   after: "Published from",
@@ -35,14 +32,13 @@ export const ranges = [
   { value: "7d", text: "7 days", ms: 604_800_000 }
 ] as const
 
-/** The range in an address: a range that ends now, a custom range, or the whole log. */
 export const rangeIn = (query: URLSearchParams): string => {
   const range = query.get("range")
   if (ranges.some(({ value }) => value === range)) return range ?? ""
   return query.has("from") || query.has("to") || range === "own" ? "own" : "all"
 }
 
-/** The parameters of `GET /v1/query/history`. A range that ends now begins at a full second before `now`. */
+/** A range that ends now begins at a full second before `now`. */
 export const historyQuery = (query: URLSearchParams, now: number): Readonly<Record<string, string>> => {
   const given = [...filterNames, "cursor"].flatMap((name): Array<[string, string]> => {
     const value = query.get(name) ?? ""

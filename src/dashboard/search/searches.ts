@@ -7,7 +7,7 @@ import { announce } from "../components/ui/Toast.tsx"
 import { formatDuration, plural } from "../format.ts"
 import { bulkBody, type Draft, draftQuery, isManyPages, pageQuery, pagesBody, searchQuery } from "./draft.ts"
 
-/** Playground results. They are kept across page changes, so going back does not run and charge a search again. */
+/** Playground results are kept across page changes, so going back does not run and charge a search again. */
 
 export type SearchAnswer = Answer<"GET /v1/query">
 export type BatchAnswer = Answer<"POST /v1/bulk">
@@ -34,7 +34,6 @@ const maxAnswers = 20
 
 export const running = signal<Running | undefined>(undefined)
 
-/** By `keyOf` the draft, oldest first. */
 export const answers = signal<ReadonlyMap<string, Finished>>(new Map())
 
 const creditsAfter = signal<number | undefined>(undefined)
@@ -48,7 +47,7 @@ export const figureOf = (headers: Headers, name: string): number | undefined => 
   return value === null ? undefined : Number(value)
 }
 
-/** Credits left after a search. The quota header is from before the search, the balance header from after it. */
+/** The quota header is from before the search, the balance header from after it. */
 export const leftAfter = (headers: Headers): number | undefined => {
   const [used, remaining, balance] = ["x-credits-used", "x-quota-remaining", "x-credits-balance"].map((name) =>
     figureOf(headers, name)

@@ -1,6 +1,6 @@
 import { bulkBody, type Draft, isManyPages, pageQuery, pagesBody, searchInput, searchQuery } from "./draft.ts"
 
-/** Code samples for a draft. They read the API key from the environment, so they contain no secret. */
+/** Samples read the API key from the environment, so they contain no secret. */
 
 export const languages = ["curl", "typescript", "python", "go", "php", "agents"] as const
 export type Language = (typeof languages)[number]
@@ -10,7 +10,6 @@ export interface Snippet {
   readonly text: string
 }
 
-/** The request of a draft: parameters of a GET, or the body of a POST. */
 interface Call {
   readonly path: string
   readonly parameters?: Readonly<Record<string, string>>
@@ -149,7 +148,7 @@ const python = (draft: Draft, origin: string): string => {
   )
 }
 
-/** A string of Go. JSON's escapes are Go's, but for the two line separators, which JSON leaves as they are too. */
+/** JSON's escapes are valid in Go, except those of lone surrogates, which `toWellFormed` replaces. */
 const goString = (text: string): string => JSON.stringify(text.toWellFormed())
 
 const go = ({ body, parameters, path }: Call, origin: string): string =>

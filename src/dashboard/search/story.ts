@@ -1,7 +1,6 @@
 import type { LoggedSearch } from "../api/routes.ts"
 import { formatDuration, formatNumber, plural } from "../format.ts"
 
-/** The outcome of a logged request: its error code, if it failed, and sentences for people. */
 export interface Story {
   readonly code: string | undefined
   readonly sentences: ReadonlyArray<string>
@@ -23,7 +22,6 @@ const reasons: Readonly<Record<Attempt["reason"], string>> = {
   unavailable: "is not available at the moment"
 }
 
-/** Describes an attempt at a provider, such as "brave did not answer in time, 3.0 s". */
 export const attemptText = ({ ms, only, provider, reason }: Attempt): string =>
   [
     `${provider ?? "A provider"} ${reasons[reason]}`,

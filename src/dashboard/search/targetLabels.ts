@@ -1,6 +1,6 @@
 import type { TargetLabel, TargetLabels } from "../../domain/search/TargetLabels.ts"
 
-/** Names that the operator gave to targets. They are shown beside the identifiers, never instead of them. */
+/** The operator's names are shown beside the identifiers, never instead of them. */
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value.trim() !== "" ? value.trim() : undefined
@@ -12,7 +12,7 @@ const labelOf = (value: unknown): TargetLabel => {
   return { ...(name === undefined ? {} : { name }), ...(about === undefined ? {} : { about }) }
 }
 
-/** Reads the attribute of the document. Anything unreadable is left out, so a bad label cannot stop the dashboard. */
+/** Leaves out anything unreadable, so a bad label cannot stop the dashboard. */
 export const parseTargetLabels = (text: string | undefined): TargetLabels => {
   try {
     const parsed: unknown = JSON.parse(text ?? "{}")
@@ -29,7 +29,6 @@ export const labelIn = (labels: TargetLabels, target: string): TargetLabel =>
 /** First-strong isolates keep a right-to-left name from reordering the text around it. */
 const isolated = (text: string): string => `\u2068${text}\u2069`
 
-/** The identifier and its name, for options and other plain text. */
 export const targetTextIn = (labels: TargetLabels, target: string): string => {
   const { name } = labelIn(labels, target)
   return name === undefined ? target : `${target} — ${isolated(name)}`

@@ -6,7 +6,6 @@ import { digestOf } from "./betterAuth/Digest.ts"
 export interface AttemptLimit {
   readonly name: string
   readonly max: number
-  /** Starts with the first attempt after the previous window. */
   readonly window: Duration.Duration
 }
 
@@ -26,17 +25,13 @@ const deleteOldRows = (sql: SqlClient.SqlClient) => sql`
     limit ${maxDeletedRows} for update skip locked
   )`
 
-/**
- * Counts attempts by key, such as an email address, in the database: replicas share the counts, and restarts keep them.
- * The table has only digests of the keys.
- */
+/** Counts attempts in the database, so replicas share them and restarts keep them. Keys are stored as digests. */
 export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redacted) {
   const sql = yield* SqlClient.SqlClient
 
-  /** Ignores letter case and surrounding spaces. */
   const digest = ({ name }: AttemptLimit, key: string) => digestOf(secret, name, key.trim().toLowerCase())
 
-  /** Counts an attempt. Returns the seconds until the next allowed attempt, or undefined if this one is allowed. */
+  /** Returns the seconds until the next allowed attempt, or undefined if this one is allowed. */
   const count = Effect.fnUntraced(function* (limit: AttemptLimit, key: string) {
     const window = interval(sql, limit.window)
     const row = yield* countRow(sql`

@@ -8,7 +8,6 @@ import * as ConnectedAppsBetterAuth from "./oauth/ConnectedAppsBetterAuth.ts"
 import * as SessionsBetterAuth from "./SessionsBetterAuth.ts"
 import * as SignInBetterAuth from "./SignInBetterAuth.ts"
 
-/** All layers share one instance of the library. */
 export const layer = (options: SignInOptions) =>
   Layer.mergeAll(
     SessionsBetterAuth.layer(options),

@@ -7,20 +7,15 @@ import { rowOf } from "../sql/Rows.ts"
 import { digestOf } from "./betterAuth/Digest.ts"
 import type { LibraryOptions } from "./betterAuth/Options.ts"
 
-/**
- * Browsers that have signed in before (R66). A cookie has an id and one signature per person who signed in there. The
- * signature covers the password hash, so a new password invalidates it on every replica without stored state. It does
- * not reveal whose signature it is.
- */
+// Browsers that have signed in before (R66). The cookie has one signature for each person who signed in there. It
+// covers the password hash, so a new password invalidates it on every replica, and it does not reveal the person.
 
-/** The latest people are remembered. */
 const maxPeople = 5
 
 const lifetime = Duration.days(365)
 
 const idCharacters = 22
 
-/** An id and HMAC-SHA256 signatures in base64url. */
 const cookiePattern = new RegExp(`^([0-9A-Za-z]{${idCharacters}})((?:\\.[\\w-]{43}){1,${maxPeople}})$`)
 
 const personRow = rowOf(Schema.Struct({ id: Schema.String, password: Schema.NullOr(Schema.String) }))
@@ -60,7 +55,6 @@ export const makeKnownBrowsers = Effect.fnUntraced(function* ({ baseUrl, makeTok
     { id, password }: { id: string; password: string | null }
   ) => digestOf(by, "known browser", `${browser}:${id}:${password ?? ""}`)
 
-  /** The id of a browser in which the person of this address has signed in with their current password. */
   const identify = Effect.fnUntraced(function* (cookies: string | null, email: string) {
     const cookie = readCookie(cookies, name)
     if (cookie === undefined) return undefined

@@ -9,7 +9,7 @@ import { Marketplace } from "../../services/accounts/Marketplace.ts"
 export interface MarketplaceProxyOptions {
   /** Two during a rotation, none without a marketplace. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
-  /** The plan of every subscriber. If undefined, no subscriber is accepted. */
+  /** If undefined, no subscriber is accepted. */
   readonly plan: PaidPlan | undefined
 }
 

@@ -86,7 +86,7 @@ const makeSignInLink = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Reads its tables without loading the sign-in library. */
+/** Does not load the sign-in library. */
 export const layer = ({
   baseUrl,
   secrets

@@ -7,7 +7,7 @@ export const linkLifetime = Duration.hours(1)
 /** 32 letters and digits have 190 bits, too many to guess. */
 export const tokenCharacters = 32
 
-/** Stores a token in the library's format for password resets, which accept it once. */
+/** In the library's format for password resets, which accept a token once. */
 export const storeResetToken = (sql: SqlClient.SqlClient, secret: Redacted.Redacted, token: string, userId: string) => {
   const digest = digestOf(secret, "verification", `reset-password:${token}`)
   const lifetime = sql`${Duration.toMillis(linkLifetime)} * interval '1 millisecond'`

@@ -35,7 +35,6 @@ interface Deps extends LibraryDeps {
   readonly secrets: Keyring
 }
 
-/** Our field names by the library's. */
 const fieldNames: Readonly<Record<string, InvalidField["field"]>> = {
   email: "email",
   password: "password",
@@ -55,7 +54,6 @@ const errorOf = (response: LibraryResponse): SignInError => {
   return new SignInFailed({ message: textOf(body, "message") ?? "The sign-in failed." })
 }
 
-/** Body of a sign-in or sign-up, with the app's request if an app is waiting. */
 const passwordBody = ({ authorizationRequest, email, password, returnPath }: PasswordSignIn) => ({
   email,
   password: Redacted.value(password),
@@ -104,7 +102,6 @@ const addressOfLink = ({ secrets, sql }: Deps): SignIn["Service"]["addressOfLink
     return row?.email
   }, Effect.orDie)
 
-/** The query of the app's request, if the path leads to the app's sign-in page. */
 const appQueryOf = (path: string): string | undefined =>
   path.startsWith(`${signInPath}?`) ? path.slice(signInPath.length + 1) : undefined
 

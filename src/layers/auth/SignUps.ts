@@ -38,7 +38,6 @@ const invitedRow = rowOf(Schema.Struct({ is_invited: Schema.Boolean }))
 export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, attempts: Attempts) {
   const sql = yield* SqlClient.SqlClient
 
-  /** True for an address whose account the operator created and which has no person yet. */
   const isInvited = Effect.fnUntraced(function* (email: string) {
     const row = yield* invitedRow(sql`
       select exists (
@@ -75,12 +74,9 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
   return { check, count }
 })
 
-/** Addresses that the library may accept. Others are rejected before a person is created. */
 const addressPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
-/**
- * Runs before a password sign-up, with the same response for known addresses. Does not count fields that are rejected.
- */
+/** Responds alike for known and unknown addresses. A sign-up with rejected fields does not count. */
 export const before = async ({ bridge, signUps }: Deps, context: HookContext) => {
   const { body, path } = context
   if (path !== "/sign-up/email" || !Predicate.isObject(body)) return
@@ -92,7 +88,6 @@ export const before = async ({ bridge, signUps }: Deps, context: HookContext) =>
   notes.isAdmitted = true
 }
 
-/** For every kind of sign-up. */
 export const beforePerson = async ({ bridge, signUps }: Deps, email: string) => {
   const { isAdmitted, requester } = currentNotes()
   if (isAdmitted) return

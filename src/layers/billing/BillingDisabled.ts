@@ -9,10 +9,7 @@ import { StoreClock } from "../../services/StoreClock.ts"
 
 const unavailable = Effect.fail(new BillingUnavailable({ message: "Nothing can be bought on this deployment." }))
 
-/**
- * Nothing can be bought, and accounts keep what they have (R42). Subscriptions, packs and debts of a former provider
- * are still shown.
- */
+/** Sells nothing. Accounts keep and see the subscriptions, packs and debts of a former provider (R42). */
 export const layer = Layer.effect(
   Billing,
   Effect.gen(function* () {

@@ -41,7 +41,7 @@ interface Tools {
   readonly options: PolarOptions
 }
 
-/** Validates an id before it is used in a path, because it may come from a caller. */
+/** The id may come from a caller, so it is validated before it is used in a path. */
 const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E | ProviderMissing> =>
   isId(id) ? use : Effect.fail(new ProviderMissing({ id }))
 
@@ -92,7 +92,7 @@ const customerOf = (tools: Tools) =>
     }
   )
 
-/** The common part of plan and pack checkouts. Contains a single product, because buyers can choose between several. */
+/** Has a single product, because buyers can choose between several. */
 const checkoutBody = ({ options }: Tools, { accountId, address, customerId }: Buyer, product: string) => {
   const { returnUrl } = options
   return {
@@ -146,7 +146,6 @@ const checkouts = (
   })
 })
 
-/** Translates an error of a subscription change (R42). */
 const changeFailure = (id: string, error: PolarClient.PolarError) => {
   const { name, status } = error
   if (status === 402) return new ProviderDeclined()
@@ -317,7 +316,6 @@ export const layerNoDeps = (options: PolarOptions) =>
     })
   )
 
-/** Polar as the merchant of record. Sends nothing until someone buys or a sweep runs. */
 export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider> =>
   layerNoDeps(options).pipe(
     Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),

@@ -21,7 +21,6 @@ const failuresUntilDisabled = 10
 
 const maxItems = "100"
 
-/** A valid id that no object has. */
 const nobody = "00000000-0000-4000-8000-000000000000"
 
 const scopeCalls: ReadonlyArray<readonly [scope: string, call: PolarCall]> = [
@@ -76,7 +75,6 @@ const finding = (subject: Finding["subject"], fault: string | undefined, good: s
   message: fault ?? good
 })
 
-/** Names the configured address if it is not one of Polar's own, because that setting is the most likely cause. */
 const whereOf = ({ baseUrl }: PolarOptions): string =>
   Object.values(servers).some((address) => address === baseUrl) ? "" : ` (POLAR_BASE_URL is ${baseUrl})`
 
@@ -146,7 +144,6 @@ const endpointFault = (endpoint: typeof Endpoint.Type | undefined, url: string):
   return missing.length === 0 ? undefined : `the webhook endpoint lacks the events ${missing.join(", ")}: add them`
 }
 
-/** Polar lists the newest first. */
 const deliveryFault = Effect.fnUntraced(function* (client: PolarClient, endpointId: string) {
   const latest = yield* client.demand(items(Schema.Struct({ succeeded: Schema.Boolean })), {
     method: "GET",
@@ -171,7 +168,6 @@ const webhookFinding = Effect.fnUntraced(function* (client: PolarClient, { webho
   return finding("webhooks", fault, "the webhook endpoint is enabled and its deliveries arrive")
 })
 
-/** Checks everything at Polar that purchases need. Changes nothing there. */
 export const check = (
   client: PolarClient,
   options: PolarOptions,

@@ -17,7 +17,6 @@ export const servers = {
 /** The version of Polar's API that these schemas support. Polar responds with 404 to an unknown version. */
 const polarVersion = "2026-10"
 
-/** Users of the billing pages wait for it. */
 const defaultCallTimeout = Duration.seconds(5)
 
 /** A page of 100 orders is smaller than 2 MiB. */
@@ -28,10 +27,9 @@ export const maxReceivedBytes = 16 * 1024 * 1024
 /** The maximum that Polar allows. */
 const pageSize = 100
 
-/** Allows for 100,000 objects per list. */
 const maxPages = 1_000
 
-/** Maximum wait that Polar may request from a sweep, and maximum waits per page. Users never wait for these. */
+/** Waits that Polar may request from a sweep. Users never wait for these. */
 const maxPatience = Duration.minutes(2)
 const maxWaits = 3
 
@@ -47,7 +45,6 @@ export interface PolarAnswer {
   readonly json: unknown
 }
 
-/** A response other than 2xx that the caller handles. `name` is Polar's error name, such as PaymentFailed. */
 export class PolarError extends Data.TaggedError("PolarError")<{
   readonly status: number
   readonly name: string
@@ -55,7 +52,7 @@ export class PolarError extends Data.TaggedError("PolarError")<{
 
 const unavailable = (reason: string, retryAfter?: Duration.Duration) => new ProviderUnavailable({ reason, retryAfter })
 
-/** Describes a transport error without its URL and headers, which contain customer data and the token. */
+/** Omits the URL and headers, which contain customer data and the token. */
 const transportFault = (error: HttpClientError.HttpClientError) =>
   unavailable(`Polar could not be reached (${error.reason._tag})`)
 
@@ -124,7 +121,7 @@ export const make = (
   http: HttpClient.HttpClient,
   { accessToken, baseUrl, callTimeout = defaultCallTimeout }: PolarClientOptions
 ) => {
-  /** Sends one call. Never retries, because Polar has no idempotency keys. */
+  /** Never retries, because Polar has no idempotency keys. */
   const exchange = ({ body, method, path, query = [] }: PolarCall): Effect.Effect<PolarAnswer, ProviderUnavailable> => {
     const request = HttpClientRequest.make(method)(`${baseUrl}${path}`, {
       urlParams: query,
@@ -159,14 +156,10 @@ export const make = (
   const call = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall) =>
     Effect.flatMap(accepted(request), (json) => read(schema, json))
 
-  /** Treats every response other than 2xx as unavailable. */
   const demand = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall): Effect.Effect<A, ProviderUnavailable> =>
     call(schema, request).pipe(Effect.catchTag("PolarError", asUnavailable))
 
-  /**
-   * Reads pages while `goesOn` holds for the last object of a page. An object that moves to the next page meanwhile is
-   * returned once.
-   */
+  /** Reads pages while `goesOn` holds for a page's last object. An object that moves between pages is returned once. */
   const list = Effect.fnUntraced(function* <A extends { readonly id: string }>(
     schema: Schema.Codec<A, unknown>,
     { path, query = [] }: Pick<PolarCall, "path" | "query">,
@@ -203,6 +196,6 @@ const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Ef
 const asUnavailable = ({ name, status }: PolarError) =>
   Effect.fail(unavailable(`Polar responded with ${status}${name === "" ? "" : ` ${name}`}`))
 
-/** Decodes a response. The error names the fields but not their values. */
+/** The error names the fields but not their values. */
 const read = <A>(schema: Schema.Codec<A, unknown>, json: unknown): Effect.Effect<A, ProviderUnavailable> =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () => unavailable("Polar's response has an unknown format"))

@@ -2,10 +2,9 @@ import { DateTime, Option, Schema } from "effect"
 import { currency, type PackSize, packSizes, type SoldPlan, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { Dispute, Order, Page, Subscription } from "../../services/billing/PaymentProvider.ts"
 
-/** The operator's products at Polar. IDs are UUIDs. */
 export type PolarProducts = { readonly [P in SoldPlan | "pack"]: string }
 
-/** Metadata of our checkouts, which Polar copies to the order and the subscription. */
+/** Polar copies a checkout's metadata to the order and the subscription. */
 export const metadataNames = {
   account: "quarry_account",
   kind: "quarry_kind",
@@ -97,7 +96,7 @@ const millisOrNone = (moment: DateTime.Utc | null | undefined): number | undefin
 export const modifiedAt = ({ created_at, modified_at }: Pick<PolarRefund, "created_at" | "modified_at">): number =>
   millis(modified_at ?? created_at)
 
-/** The account in our own metadata: a checkout may create a customer with a different external id, or none. */
+/** From our metadata, because a checkout may create a customer with a different external id, or none. */
 export const accountOf = ({
   customer,
   metadata

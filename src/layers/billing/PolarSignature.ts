@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { DeliveryInvalid, type Nudge, type SigningSecrets } from "../../services/billing/PaymentProvider.ts"
 
-/** Maximum difference between a delivery's time and ours, as in Standard Webhooks. */
+/** As in Standard Webhooks. */
 const maxAgeSeconds = 300
 
 const maxIdCharacters = 128
@@ -10,14 +10,10 @@ const maxSignatureCharacters = 1_024
 const maxSignatures = 8
 const maxKindCharacters = 64
 
-/** Prefixes of a secret, and of a signature of the only version. */
 const secretPrefix = "whsec_"
 const signaturePrefix = "v1,"
 
-/**
- * Polar signs with the secret's text. Standard Webhooks, which it documents as its scheme, uses the bytes encoded after
- * `whsec_`. Both are accepted.
- */
+/** Polar signs with the secret's text, Standard Webhooks with the bytes encoded after `whsec_`. Both are accepted. */
 export const signingKeys = (secrets: SigningSecrets): ReadonlyArray<Buffer> =>
   secrets.flatMap((secret) => {
     const text = Redacted.value(secret)
@@ -70,10 +66,7 @@ const objectOf = ({ data, type }: typeof Delivery.Type): Nudge["object"] => {
   return type === "customer.deleted" || type === "customer.state_changed" ? named("customer", data.id) : none
 }
 
-/**
- * An unreadable delivery is accepted and names nothing, because Polar would retry it and disable the endpoint after ten
- * failures.
- */
+/** Accepts an unreadable delivery, because Polar would retry it and disable the endpoint after ten failures. */
 const nudgeOf = (deliveryId: string, body: Uint8Array): Nudge =>
   Option.match(decodeDelivery(Buffer.from(body).toString("utf8")), {
     onNone: (): Nudge => ({ deliveryId, kind: "unreadable", object: none }),
@@ -82,7 +75,6 @@ const nudgeOf = (deliveryId: string, body: Uint8Array): Nudge =>
 
 const invalid = (reason: string) => Effect.fail(new DeliveryInvalid({ reason }))
 
-/** Verifies a delivery's headers and raw body at `nowMillis` (Standard Webhooks 1.0.0). */
 export const verify = (
   keys: ReadonlyArray<Buffer>,
   headers: Readonly<Record<string, string | undefined>>,

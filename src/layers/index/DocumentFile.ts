@@ -8,7 +8,7 @@ import { type DocumentProblem, type DocumentSource, DocumentSourceError, explain
 const decode = Schema.decodeUnknownResult(Schema.fromJsonString(Document))
 const issues = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Maximum line length. Each line is held in memory. */
+/** Each line is held in memory. */
 const maxLineCharacters = 1_000_000
 
 const parse = (file: string, text: string, index: number): Result.Result<Document, DocumentProblem> => {
@@ -37,7 +37,6 @@ const lines = (path: string, onBytes: (count: number) => Effect.Effect<void>) =>
   )
 }
 
-/** One document per line. Skips empty lines. */
 export const open = (path: string): Effect.Effect<DocumentSource, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
@@ -52,7 +51,7 @@ export const open = (path: string): Effect.Effect<DocumentSource, never, FileSys
     }
   })
 
-/** Like `open`, but as a stream that fails at the first invalid line. */
+/** Fails at the first invalid line. */
 export const read = (path: string): Stream.Stream<Document, DocumentSourceError, FileSystem.FileSystem> =>
   lines(path, () => Effect.void).pipe(
     Stream.mapEffect((line) =>

@@ -4,13 +4,12 @@ import { rootCauseMessage } from "../../domain/rootCause.ts"
 import type { Document } from "../../services/index/DocumentIndex.ts"
 import { type DocumentProblem, type DocumentSource, DocumentSourceError } from "./DocumentSource.ts"
 
-/** Maximum page size. A parsed page takes many times its size in memory. */
+/** A parsed page takes many times its size in memory. */
 const maxFileBytes = 5_000_000
 
 /** The maximum that the sitemap protocol allows. */
 const maxSitemapBytes = 50 * 1024 * 1024
 
-/** Maximum files per folder, because all paths are held in memory. */
 const maxFiles = 2_000_000
 
 /** Files read ahead, so that the disk is busy while a page is parsed. */
@@ -23,7 +22,6 @@ interface LocalPage {
 
 type Entry = Result.Result<LocalPage, DocumentProblem>
 
-/** Decodes HTML in the encoding it declares at its start, or as UTF-8. */
 const decodeBytes = (bytes: Uint8Array): string => {
   const beginning = new TextDecoder("latin1").decode(bytes.subarray(0, 1_024))
   const label = /<meta[^>]+charset=["']?([\w-]+)/i.exec(beginning)?.[1] ?? "utf-8"
@@ -34,7 +32,6 @@ const decodeBytes = (bytes: Uint8Array): string => {
   }
 }
 
-// Loaded on demand, because only this command needs the parsers.
 const pageText = Effect.promise(() => import("./PageText.ts"))
 
 const readPage = Effect.fnUntraced(function* ({ file, url }: LocalPage) {
@@ -54,7 +51,6 @@ const readPage = Effect.fnUntraced(function* ({ file, url }: LocalPage) {
   return Result.succeed({ page, url })
 })
 
-/** The canonical URL that a page declares, if it is absolute. */
 const canonicalOf = (address: string | undefined): string | undefined =>
   address !== undefined && URL.canParse(address) && /^https?:/i.test(address) ? new URL(address).href : undefined
 
@@ -115,7 +111,6 @@ const pagesBelow = Effect.fnUntraced(function* (folder: string) {
   return found.sort()
 })
 
-/** `base` is the folder's URL. */
 export const openFolder = (folder: string, base: URL): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {
@@ -165,11 +160,9 @@ const locate = Effect.fnUntraced(function* (
 interface SitemapOptions {
   readonly sitemap: string
   readonly folder: string
-  /** Defaults to the root of the first URL. */
   readonly base: URL | undefined
 }
 
-/** The folder is published at `base`. */
 export const openSitemap = (options: SitemapOptions): Effect.Effect<DocumentSource> =>
   source(
     Effect.gen(function* () {

@@ -4,16 +4,13 @@ import { parseDocument } from "yaml"
 import { readPublished } from "../../domain/options/published.ts"
 import { readPublished as statedDate } from "../pages/published.ts"
 
-/** The searchable parts of a page. Missing parts are empty strings. */
 export interface PageText {
   readonly title: string
-  /** One heading per line. */
   readonly headings: string
   readonly description: string
   readonly content: string
   /** A two-letter code. Undefined if the page declares no language. */
   readonly language: string | undefined
-  /** The canonical URL that an HTML page declares. */
   readonly canonical: string | undefined
   /** A date or a date-time in UTC. Undefined if the page states none. */
   readonly published: string | undefined
@@ -32,10 +29,8 @@ const maxHeadingCharacters = 200
 const maxDescriptionCharacters = 300
 const minParagraphCharacters = 40
 
-/** Elements that are not part of a page's own text. */
 const leftOut = new Set("head script style noscript template svg math nav header footer aside form button".split(" "))
 
-/** Inline elements, whose text continues the surrounding line. */
 const inline = new Set(
   "a abbr b bdi bdo cite code data del dfn em i ins kbd mark q s samp small span strong sub sup time u var wbr".split(
     " "
@@ -62,7 +57,6 @@ function* elementsOf(root: Html.ParentNode): Generator<Html.Element> {
   }
 }
 
-/** The text of an element up to a limit, with spaces between blocks. */
 const textOf = (root: Html.Element | undefined, maxCharacters: number): string => {
   const waiting: Array<Html.ChildNode | string> = root === undefined ? [] : [root]
   const parts: Array<string> = []
@@ -104,7 +98,6 @@ const outlineOf = (html: string): Outline => {
   return { elements: own, meta, first: (name) => own.find((element) => element.tagName === name) }
 }
 
-/** The first paragraph that is longer than a label, or the start of the text. */
 const opening = (main: Html.Element | undefined, content: string): string => {
   for (const element of main === undefined ? [] : elementsOf(main)) {
     if (element.tagName !== "p") continue
@@ -126,7 +119,6 @@ const publishedNames = ["article:published_time", "og:article:published_time", "
 
 const maxJsonLdCharacters = 100_000
 
-/** The date in JSON-LD, then in meta elements, then the first one in a `time` element. */
 const publishedIn = ({ elements, meta }: Outline): string | undefined => {
   const scripts = elements.filter(
     (each) => each.tagName === "script" && attribute(each, "type").toLowerCase() === "application/ld+json"
@@ -147,7 +139,6 @@ const firstDate = (stated: ReadonlyArray<string | undefined>): string | undefine
   return undefined
 }
 
-/** Without navigation and scripts. */
 export const readHtml = (html: string): PageText => {
   const outline = outlineOf(html)
   const { elements, first, meta } = outline
@@ -171,7 +162,6 @@ const frontMatter = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
 const marked = new Marked({ gfm: true })
 
-/** Front matter takes precedence. */
 export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
   const [head = "", yaml = ""] = frontMatter.exec(markdown) ?? []
   const document = parseDocument(yaml)
@@ -195,7 +185,6 @@ export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
   }
 }
 
-/** The URLs in a sitemap's `loc` elements, with line numbers. */
 export const readSitemap = (xml: string): ReadonlyArray<{ readonly address: string; readonly line: number }> => {
   const locations = [...elementsOf(parseHtml(xml, { sourceCodeLocationInfo: true }))].filter(
     ({ tagName }) => tagName === "loc"

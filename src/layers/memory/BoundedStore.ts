@@ -4,7 +4,6 @@ import { Clock, Effect } from "effect"
 const entryOverheadBytes = 512
 
 export interface BoundedStoreOptions<V> {
-  /** With 0 nothing is kept. */
   readonly ttlMs: number
   readonly capacity: number
   readonly maxBytes: number
@@ -19,7 +18,6 @@ interface Entry<V> {
   readonly bytes: number
 }
 
-/** An in-process cache with limits on count and bytes. Evicts the least recently used values first. */
 export class BoundedStore<V> {
   private readonly options: BoundedStoreOptions<V>
   /** Least recently used first. */
@@ -54,7 +52,6 @@ export class BoundedStore<V> {
     this.sweep(now)
     this.remove(key)
     const size = sizeOf(value)
-    // Keys are counted as UTF-16.
     const entry = { value, expiresAt: now + ttlMs, bytes: 2 * key.length + size + entryOverheadBytes }
     if (size > maxValueBytes || entry.bytes > maxBytes) return
     this.byUse.set(key, entry)
@@ -80,13 +77,9 @@ export class BoundedStore<V> {
   }
 }
 
-/** Maximum time that an expired value stays in memory. */
 const sweepDelayMs = 60_000
 
-/**
- * Returns an effect to run after adding a value. It starts a fiber that sweeps the store and ends once the store is
- * empty. An endless loop would run once for every minute when a test advances its clock by years.
- */
+/** Run the returned effect after adding a value. Its fiber ends once the store is empty, so a test can skip years. */
 export const makeSweeping = Effect.fnUntraced(function* <V>(store: BoundedStore<V>) {
   const scope = yield* Effect.scope
   let sweeping = false

@@ -4,7 +4,6 @@ import { maxAgeSeconds } from "../../domain/pages/PageRequest.ts"
 import { maxCopyBytes, PageCache } from "../../services/pages/PageCache.ts"
 import { BoundedStore, makeSweeping } from "./BoundedStore.ts"
 
-/** A copy, or the final URL of a page that redirects. */
 type Kept = { readonly copy: PageCopy } | { readonly movedTo: string }
 
 const bounds = {
@@ -23,7 +22,6 @@ const sizeOf = (kept: Kept): number =>
 const sizeOfLinks = ({ page }: PageCopy): number =>
   page.links.reduce((sum, { text, url }) => sum + text.length + url.length, 0)
 
-/** Keeps page copies in this process for the maximum age that a request may ask for. */
 export const layer: Layer.Layer<PageCache> = Layer.effect(
   PageCache,
   Effect.gen(function* () {

@@ -1,13 +1,9 @@
 import { Clock, Effect, Layer } from "effect"
 import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../../services/credits/RateLimiter.ts"
 
-/**
- * Beyond this, the credentials seen longest ago start with an empty window: invented keys evict only idle ones, and no
- * caller is denied for lack of space.
- */
+/** Beyond this, the credentials idle the longest start a new window, so that no caller is denied for lack of space. */
 const defaultMaxCredentials = 200_000
 
-/** The times of the counted requests, oldest first, in a ring that grows up to a window's limit. */
 class RollingLog {
   private ring = new Float64Array(8)
   private first = 0
@@ -42,8 +38,7 @@ class RollingLog {
 export const layer = (options?: { readonly maxCredentials?: number }): Layer.Layer<RateLimiter> =>
   Layer.sync(RateLimiter, () => {
     const maxInGeneration = (options?.maxCredentials ?? defaultMaxCredentials) / 2
-    // Two generations of credentials. A generation lasts at least a window unless it is full, so the entries that drop
-    // out after the second one have no counted requests left.
+    // Two generations. Unless full, a generation lasts at least a window, so entries dropped after two have expired.
     let recent = new Map<string, RollingLog>()
     let older = new Map<string, RollingLog>()
     let turnsAt = 0

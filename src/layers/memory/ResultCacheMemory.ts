@@ -11,7 +11,6 @@ interface Options {
 
 const defaultMaxBytes = 64 * 1024 * 1024
 
-/** Marks returned answers as `cached`. */
 export class AnswerStore extends BoundedStore<Answer> {
   constructor({ capacity, maxBytes = defaultMaxBytes, ttl }: Options) {
     super({

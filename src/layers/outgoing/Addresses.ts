@@ -4,17 +4,15 @@ import { Data, Effect } from "effect"
 import { hostOf } from "../../domain/net/Network.ts"
 import { isAddress, isPublicAddress } from "../../domain/net/publicAddress.ts"
 
-/** Resolves a host name to its addresses, or to none. Stops when `signal` is aborted. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<ReadonlyArray<string>>
 
-/** The host is blocked. `reason` is for the operator. `isUnresolved` means that no address was found to check. */
+/** `reason` is for the operator. `isUnresolved` means that no address was found to check. */
 export class HostNotAllowed extends Data.TaggedError("HostNotAllowed")<{
   readonly reason: string
   readonly isUnresolved: boolean
 }> {}
 
 export interface AddressRules {
-  /** Permits addresses of this machine and of private networks. */
   readonly allowsPrivate: boolean
   readonly resolve?: Resolve | undefined
   readonly isPublic?: ((address: string) => boolean) | undefined
@@ -23,7 +21,7 @@ export interface AddressRules {
 const resolverTimeoutMs = 2_000
 const resolverTries = 2
 
-/** Maximum addresses tried per connection. All addresses are checked, and a name may have thousands. */
+/** Maximum addresses tried per connection. A name may have thousands. */
 const maxTried = 8
 
 /** Avoids Node's `lookup`, whose four threads serve the whole process and block for seconds on silent name servers. */
@@ -46,10 +44,7 @@ const noAddress = new HostNotAllowed({ reason: "its name has no address", isUnre
 /** Names that always mean this machine, even if name servers do not know them (RFC 6761, 6.3). */
 const isLoopbackName = (host: string): boolean => /(?:^|\.)localhost\.?$/i.test(host)
 
-/**
- * Resolves the host of a URL once and checks every address. Connect only to the returned addresses, with `lookupIn`: a
- * second lookup may return an address that was not checked.
- */
+/** Resolves and checks once. Connect only with `lookupIn`: a second lookup may return an unchecked address. */
 export const allowedAddresses = Effect.fnUntraced(function* (url: URL, rules: AddressRules) {
   const host = hostOf(url)
   if (!rules.allowsPrivate && isLoopbackName(host)) return yield* notPublic
@@ -63,7 +58,6 @@ export const allowedAddresses = Effect.fnUntraced(function* (url: URL, rules: Ad
   return addresses.slice(0, maxTried)
 })
 
-/** Sends no query. */
 export const lookupIn =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_, options, callback) => {

@@ -1,14 +1,12 @@
-/** Pieces of at least this size are kept as they arrive, and only copied once. */
 const largeBytes = 4 * 1024
 
 const blockBytes = 64 * 1024
 
-/** Collects the pieces of a body. Small pieces share blocks: a list of one-byte pieces would take a hundred times the space. */
+/** Small pieces share blocks: a list of one-byte pieces would take a hundred times the space. */
 export class Bytes {
   length = 0
   private parts: Array<Buffer> = []
   private block: Buffer = Buffer.alloc(0)
-  /** The part of `block` that is filled and not yet in `parts`. */
   private from = 0
   private to = 0
 

@@ -7,14 +7,12 @@ export interface Destination {
   readonly isSecure: boolean
   /** The name that TLS requests and the certificate must match, instead of `host`. */
   readonly serverName?: string | null | undefined
-  /** Defaults to the system's lookup. */
   readonly lookup?: LookupFunction | undefined
 }
 
 export interface ConnectionLimits {
   /** Per request, including TLS and HTTP framing. Must exceed the head by at least 64 KiB, the size of a read. */
   readonly maxReceivedBytes: number
-  /** Limit until the connection is ready for a request, including TLS. */
   readonly connectTimeoutMs: number
 }
 
@@ -24,10 +22,8 @@ const lookMs = 100
 /** Maximum TLS bytes per request without data, such as certificates (about 10 KiB) and session tickets. */
 const maxTlsBytes = 256 * 1024
 
-/**
- * Parsers check their limits after each chunk, and a chunk of 64 KiB has room for 2,400 informational responses, which
- * take 40 ms. The first `maxHeadBytes` of each response, where such responses come, are therefore passed on in pieces.
- */
+// Parsers check limits after each chunk, and 64 KiB can hold 2,400 informational responses, which take 40 ms. The first
+// `maxHeadBytes` of each response are therefore passed on in pieces.
 const pieceBytes = 4 * 1024
 const maxHeadBytes = 160 * 1024
 
@@ -37,13 +33,12 @@ const failure = (code: string, message: string): Error => Object.assign(new Erro
 
 const tooMuch = () => failure("ERR_TOO_MUCH_RECEIVED", "more arrived for one request than its limits allow")
 
-/** Counts the bytes received since the last write, which marks the next request on a connection that is kept open. */
+/** Counts since the last write, which marks the next request on a connection that is kept open. */
 class Received {
   private readonly socket: Socket
   private readonly wire: Socket
   private readonly maxBytes: number
   private written = 0
-  /** Bytes received from the system, and bytes passed to readers. */
   private bytes = 0
   private data = 0
   private bytesBefore = 0
@@ -68,17 +63,14 @@ class Received {
     return bytes > this.maxBytes || bytes > maxTlsBytes + 2 * data
   }
 
-  /** If `chunk`, the last one counted, may still be part of a response's head. */
+  /** True if `chunk`, the last one counted, may still be part of a response's head. */
   isHead(chunk: { readonly length: number }): boolean {
     return this.data - this.dataBefore - chunk.length < maxHeadBytes
   }
 }
 
-/**
- * Destroys `socket` when more than `maxBytes` arrive for one request. The check runs before any parser, because parsers
- * do not limit informational responses, blank lines or chunk extensions. `wire` is the TCP socket below `socket`. A
- * timer checks it too, because TLS messages such as session tickets take CPU time but never become a chunk.
- */
+// Runs before any parser, because parsers do not limit informational responses, blank lines or chunk extensions. A
+// timer also checks `wire`, because TLS messages such as session tickets take CPU time but never become a chunk.
 const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => {
   const received = new Received(socket, wire, maxBytes)
   const push = socket.push.bind(socket)
@@ -110,11 +102,8 @@ const secured = (wire: Socket, name: string): Socket =>
     ALPNProtocols: ["http/1.1"]
   })
 
-/**
- * Opens a connection that enforces its limits, and calls `done` once with the socket or an error. The returned function
- * cancels the attempt. TLS starts on a connected socket, because a TLS socket of Node's that connects itself throws an
- * uncatchable error if the system refuses the connection at once, for example on a host without a network.
- */
+// Calls `done` once. The returned function cancels the attempt. TLS starts on a connected socket, because a TLS socket
+// that connects itself throws an uncatchable error if the system refuses the connection at once.
 export const open = (
   { host, isSecure, lookup, port, serverName }: Destination,
   limits: ConnectionLimits,

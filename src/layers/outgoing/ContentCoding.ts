@@ -1,7 +1,6 @@
 import { PassThrough, pipeline, type Readable, type Transform } from "node:stream"
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib"
 
-/** For `accept-encoding`. */
 export const acceptedCodings = "gzip, deflate, br"
 
 const codings = ["", "identity", "gzip", "x-gzip", "deflate", "br"] as const
@@ -13,7 +12,6 @@ const codingOf = (header: string | undefined): (typeof codings)[number] | undefi
 
 export const isKnownCoding = (header: string | undefined): boolean => codingOf(header) !== undefined
 
-/** The streams of a pipeline report their errors themselves. */
 const ignore = (): void => undefined
 
 const through = (body: Readable, decoder: Transform): Readable => pipeline(body, decoder, ignore)
@@ -37,7 +35,6 @@ const inflated = (body: Readable): Readable => {
   return output
 }
 
-/** Decompresses a body as it is read. Undefined if the coding is unknown. */
 export const decoded = (body: Readable, header: string | undefined): Readable | undefined => {
   switch (codingOf(header)) {
     case "":

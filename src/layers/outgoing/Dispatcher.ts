@@ -3,15 +3,13 @@ import type { Agent, buildConnector, Dispatcher } from "@effect/platform-node/Un
 import { Effect, Layer } from "effect"
 import * as Connection from "./Connection.ts"
 
-/** Limit until a connection is ready. If its caller gives up earlier, the next caller uses the connection. */
+/** If the caller gives up earlier, the next caller uses the connection. */
 const connectTimeoutMs = 10_000
 
-/** Limit for the head of a response, and for each informational response before it. */
 const maxHeadBytes = 16 * 1024
 
 const maxInformational = 8
 
-/** Opens Undici's connections within our limits. `opening` holds functions that cancel pending connections. */
 const connector =
   (limits: Connection.ConnectionLimits, opening: Set<() => void>): buildConnector.connector =>
   ({ hostname, port, protocol, servername }, callback) => {
@@ -25,7 +23,7 @@ const connector =
     opening.add(giveUp)
   }
 
-/** Aborts a request that receives too many informational responses, which Undici would read without limit. */
+/** Undici would read informational responses without limit. */
 const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   let informational = 0
   return dispatch(options, {
@@ -43,10 +41,7 @@ const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) =
   })
 }
 
-/**
- * For servers that the operator configured. Callers set their own deadlines. HTTP/2 is off, because these limits do not
- * cover it.
- */
+/** For servers that the operator configured. Callers set their own deadlines. HTTP/2 would escape these limits. */
 export const layer = (limits: { readonly maxReceivedBytes: number }): Layer.Layer<NodeHttpClient.Dispatcher> =>
   Layer.effect(
     NodeHttpClient.Dispatcher,

@@ -6,7 +6,6 @@ import { Bytes } from "./Bytes.ts"
 import * as Connection from "./Connection.ts"
 import { decoded } from "./ContentCoding.ts"
 
-/** Exceeding any of these ends the exchange. */
 export interface ExchangeLimits {
   /** For DNS, connection, request and response together. */
   readonly timeout: Duration.Duration
@@ -14,9 +13,7 @@ export interface ExchangeLimits {
   readonly maxInformational: number
   /** Limit for the body, both compressed and decompressed. With 0 the connection is closed after the head. */
   readonly maxBodyBytes: number
-  /** Truncates a longer body to `maxBodyBytes` instead of failing. */
   readonly cutsBody?: boolean
-  /** Limit for everything received, including TLS, heads, HTTP framing and trailers. */
   readonly maxReceivedBytes: number
 }
 
@@ -32,7 +29,7 @@ export interface OutgoingRequest {
 
 export interface ResponseHead {
   readonly status: number
-  /** Reads a header by its lowercase name. Only for headers that are not repeated. */
+  /** The name is lowercase. Only for headers that are not repeated. */
   readonly header: (name: string) => string | undefined
 }
 
@@ -41,19 +38,13 @@ export interface OutgoingResponse extends ResponseHead {
   readonly body: Buffer
 }
 
-/**
- * The request got no response. `reason` is a system code such as ECONNREFUSED, or the exceeded limit. Show it only to
- * the operator, because it reveals which ports are open. `limit` is set if the response was too slow or too large.
- */
+/** `reason` is a system code or the exceeded limit. Show it only to the operator, because it reveals open ports. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly reason: string
   readonly limit?: "bytes" | "time"
 }> {}
 
-/**
- * Each chunk of a body costs CPU time, however short it is, so a body may have this many chunks and one more for each
- * `chunkBytes`. Servers that write a page line by line stay far below.
- */
+/** A chunk costs CPU time however short it is. A body may have this many, and one more for each `chunkBytes`. */
 const freeChunks = 32_768
 const chunkBytes = 16
 
@@ -180,10 +171,7 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
   }
 }
 
-/**
- * Sends one request on a new connection and returns the response. Resolves the host once, checks all of its addresses
- * and connects only to them. Does not follow redirects or use a proxy.
- */
+/** Connects only to addresses that were checked. Does not follow redirects or use a proxy. */
 export const exchange = (
   request: OutgoingRequest,
   rules: AddressRules,

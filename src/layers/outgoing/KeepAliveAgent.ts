@@ -4,14 +4,10 @@ import * as Connection from "./Connection.ts"
 
 export interface AgentLimits {
   readonly maxReceivedBytes: number
-  /** Limit for opening a connection, and for each request on it. */
   readonly timeoutMs: number
 }
 
-/**
- * For libraries based on Node's HTTP client, which limits a server's silence but not the whole request: a server that
- * sends a byte from time to time could hold it forever.
- */
+/** Node's HTTP client limits silence but not a whole request, which a server could hold forever byte by byte. */
 export class KeepAliveAgent extends Agent {
   private readonly limits: AgentLimits
   private readonly isSecure: boolean

@@ -1,7 +1,7 @@
 import { Clock, Deferred, Effect } from "effect"
 import { FairQueue } from "../../domain/pages/FairQueue.ts"
 
-/** Maximum concurrent page fetches per process. Each can take 10 MiB of memory. */
+/** Per process. Each fetch can take 10 MiB of memory. */
 const maxRunning = 64
 
 const maxWaiting = { items: 1_000, bytes: Number.POSITIVE_INFINITY }
@@ -11,13 +11,12 @@ interface Turn<E> {
   isGranted: boolean
 }
 
-/** Shares fetch slots fairly between accounts: an account with slow sites only delays its own pages. */
+/** An account with slow sites delays only its own pages. */
 export class FetchSlots<E> {
   private readonly waiting = new FairQueue<Turn<E>>(maxWaiting)
   private readonly full: E
   private free = maxRunning
 
-  /** `full` is the error for a page if the queue is full. */
   constructor(full: E) {
     this.full = full
   }

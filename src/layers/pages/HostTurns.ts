@@ -9,14 +9,11 @@ const windowMs = 1_000
 
 interface Host {
   readonly slots: Semaphore.Semaphore
-  /** Start times of the latest requests, oldest first, including scheduled ones. */
   readonly starts: Array<number>
-  /** Callers that are waiting or sending. */
   users: number
 }
 
 export class HostTurns {
-  /** Least recently requested first. */
   private readonly hosts = new Map<string, Host>()
 
   get size(): number {
@@ -53,7 +50,6 @@ export class HostTurns {
     })
   }
 
-  /** Removes unused hosts whose window has no requests left. */
   private forget(now: number): void {
     for (const [name, { starts, users }] of this.hosts) {
       if (users > 0) continue

@@ -16,14 +16,12 @@ import { makeRobotsFiles, type RobotsFiles } from "./RobotsFiles.ts"
 
 export interface SendOptions extends AddressRules {
   readonly userAgent: string
-  /** Permits addresses of this machine and private networks, and any port. */
+  /** Also permits any port. */
   readonly allowsPrivate: boolean
-  /** Replaces the permitted ports 80 and 443. */
   readonly ports?: ReadonlySet<string> | undefined
 }
 
 export interface PageFetcherOptions extends SendOptions {
-  /** Skips pages that the site's robots.txt disallows. */
   readonly obeysRobots: boolean
 }
 
@@ -35,15 +33,14 @@ export const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exch
   maxHeadBytes: 16 * 1024,
   maxInformational: 8,
   maxBodyBytes,
-  // Allows for TLS, head and framing. A body in tiny chunks exceeds this, and would take a second of CPU time.
+  // Allows for TLS, head and framing, but not for a body in tiny chunks, which would take a second of CPU time.
   maxReceivedBytes: maxBodyBytes + 1024 * 1024
 })
 
-/** Includes redirects. */
+/** A visit includes redirects. */
 interface Visit {
   readonly timeout: Duration.Duration
   status: number | undefined
-  /** Conditions of the request, such as `if-none-match`. */
   readonly conditions: Readonly<Record<string, string>>
 }
 
@@ -76,7 +73,6 @@ const notAllowed = ({ isUnresolved }: HostNotAllowed) =>
 
 const acceptedTypes = "text/html,application/xhtml+xml,application/pdf,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 
-/** Sends requests to public addresses, at the pace that each host allows. */
 export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOptions, accept = acceptedTypes): Send => {
   const turns = new HostTurns()
   const headers = {
@@ -100,7 +96,6 @@ export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOption
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** The target of a redirect, without credentials. Undefined if the response has none. */
 const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | undefined => {
   const location = redirects.has(status) ? header("location") : undefined
   const to = location === undefined ? null : parseAddress(location, from.href)
@@ -113,7 +108,6 @@ const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | u
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-/** Undefined after too many redirects. */
 const follow = Effect.fnUntraced(function* (
   from: URL,
   hop: (url: URL) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>
@@ -135,7 +129,6 @@ const reasonOfStatus = (status: number): UnreadableReason => {
   return [401, 402, 403, 407, 429, 451].includes(status) ? "forbidden" : "site_error"
 }
 
-/** True for a readable media type. Without a type, the parser decides from the bytes. */
 const mayHaveText = ({ header }: Exchange.ResponseHead): boolean => {
   const type = header("content-type") ?? ""
   return isKnownCoding(header("content-encoding")) && (type === "" || kindOf(readMediaType(type).name) !== undefined)

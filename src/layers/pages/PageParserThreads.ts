@@ -9,26 +9,21 @@ import type { ParseReply } from "./messages.ts"
 import { type Ended, type ParserThread, startThread } from "./ParserThread.ts"
 
 export interface PageParserOptions {
-  /** Number of threads, which start with the first documents (`PAGES_WORKERS`). */
   readonly workers: number
-  /** Maximum wait of a document for a thread (`PAGES_TIMEOUT`). */
   readonly maxWait: Duration.Duration
 }
 
-/** One thread per core, except for one core that is left to the event loop. */
+/** Leaves one core to the event loop. */
 export const defaultWorkers = (): number => Math.max(1, availableParallelism() - 1)
 
 const limits = {
-  /** Limit for parsing a document (R60). */
   parse: Duration.seconds(5),
   /** Grace period for a document whose caller left. Most finish in time, and a new thread costs more. */
   abandoned: Duration.millis(200),
-  /** Pause before another thread is started after one ended early. */
   pause: Duration.seconds(1),
   waiting: { items: 1_000, bytes: 64 * 1024 * 1024 }
 }
 
-/** A waiting document. Completes with a thread, or fails when the document is evicted. */
 type Turn = Deferred.Deferred<ParserThread, ParseFailure>
 
 const timedOut = new ParseFailure({ reason: "timed_out" })
@@ -47,7 +42,6 @@ class Pool {
     this.#workers = workers
   }
 
-  /** Assigns free threads to waiting documents, and starts threads while documents remain. */
   readonly dispatch: Effect.Effect<void> = Effect.suspend(() => {
     while (this.queue.size > 0) {
       const thread = this.#free.pop()
@@ -71,7 +65,6 @@ class Pool {
     )
   })
 
-  /** A stopped thread is replaced once a document needs it. */
   readonly giveBack = (thread: ParserThread): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (thread.isRunning()) this.#free.push(thread)
@@ -95,7 +88,6 @@ const toPage = (reply: ParseReply, { url }: Document): Effect.Effect<ParsedPage,
   return Effect.andThen(Effect.logWarning(`A page of ${host} could not be parsed: ${reply.problem}`), failure)
 }
 
-/** Parses on the document's thread. After an interruption, parsing has `limits.abandoned` to finish. */
 const parseOn = (thread: ParserThread, document: Document) =>
   Effect.gen(function* () {
     const { contentType, url } = document
@@ -125,7 +117,7 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
     const pool = new Pool(workers)
     yield* Effect.addFinalizer(() => pool.stopAll)
     yield* observe(pageParserWaiting.of(), () => pool.queue.size)
-    // A counter that first appears with 1 shows no increase.
+    // Starts at 0, because a counter that first appears with 1 shows no increase.
     yield* Effect.forEach(restartReasons, (reason) => Metric.update(pageParserRestarts.of(reason), 0), {
       discard: true
     })
@@ -139,7 +131,7 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
         return Effect.as(pool.dispatch, turn)
       })
 
-    // A thread that was assigned while its document left goes to the next document.
+    // A thread that was assigned to a document that left goes to the next document.
     const leave = (document: Document, turn: Turn) =>
       Effect.suspend(() => {
         if (pool.queue.remove(document.accountId, turn)) return Effect.void
@@ -176,5 +168,4 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
     return PageParser.of({ parse })
   })
 
-/** Limits time and memory per document. */
 export const layer = (options: PageParserOptions): Layer.Layer<PageParser> => Layer.effect(PageParser, make(options))

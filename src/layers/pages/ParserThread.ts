@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads"
 import { Deferred, Effect } from "effect"
 import type { ParseJob, ParseReply } from "./messages.ts"
 
-/** Memory limits. Unpacked PDF streams are outside V8's heap, so they are monitored separately. */
+/** Unpacked PDF streams are outside V8's heap, so they are monitored separately. */
 const limits = {
   heapMiB: 256,
   youngMiB: 32,
@@ -18,7 +18,6 @@ export interface Ended {
 export interface ParserThread {
   /** The job's bytes are transferred to the thread. */
   readonly run: (job: ParseJob) => Effect.Effect<ParseReply | Ended>
-  /** Stops the thread at once, even in an endless loop. */
   readonly stop: Effect.Effect<void>
   readonly isRunning: () => boolean
 }
@@ -89,7 +88,6 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
   }
 }
 
-/** Starts a thread and waits until it is ready. Undefined if it ended first. */
 export const startThread: Effect.Effect<ParserThread | undefined> = Effect.suspend(() => {
   const ready = Deferred.makeUnsafe<boolean>()
   const thread = make(ready)

@@ -20,7 +20,7 @@ export interface Rendering {
   readonly links: ReadonlyArray<PageLink>
 }
 
-/** Limit per rendering. Nested lists and long URLs can produce more text than the page has. */
+/** Nested lists and long URLs can produce more text than the page has. */
 const maxCharacters = 10_000_000
 
 interface Pair {
@@ -37,15 +37,12 @@ const joined = (parts: ReadonlyArray<Pair>, separator: string): Pair => ({
 
 const isBlank = ({ markdown }: Pair): boolean => markdown.trim() === ""
 
-/** Escapes inline Markdown. Underscores inside words need no escape. */
 const escapeInline = (text: string): string =>
   text.replace(/[\\`*[\]]|<(?=[a-z/!?])|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|~|&(?=#?\w+;)/giu, "\\$&")
 
-/** Escapes Markdown that would start a heading, a quote, a list or a rule. */
 const escapeLine = (line: string): string =>
   line.replace(/^(\s*)([#>+=|-])/, "$1\\$2").replace(/^(\s*\d{1,9})([.)])(?=\s|$)/, "$1\\$2")
 
-/** A fence with more backticks than any run in the code. */
 export const fenceOf = (code: string, least = 3): string => {
   const longest = (code.match(/`+/g) ?? []).reduce((most, { length }) => Math.max(most, length), 0)
   return "`".repeat(Math.max(least, longest + 1))
@@ -59,7 +56,6 @@ const codeSpan = (code: string): string => {
 
 const languageName = /(?:^|\s)(?:lang(?:uage)?|highlight(?:-source)?|brush)[-:]\s?([a-z0-9+#.-]{1,20})(?=\s|$|;)/i
 
-/** The language named by a class of a code block, its `code` element, or a highlighter's wrapper. */
 const languageOf = (pre: Element): string => {
   const code = findElement(pre, ({ tagName }) => tagName === "code")
   const wrappers = [
@@ -75,7 +71,6 @@ const languageOf = (pre: Element): string => {
   return ""
 }
 
-/** Preformatted text, with its line breaks. */
 const preformatted = (root: Node): string => {
   const waiting: Array<Node> = [root]
   const parts: Array<string> = []
@@ -107,7 +102,6 @@ const emphasis: { readonly [name: string]: string } = {
   strike: "~~"
 }
 
-/** Renders a cleaned tree as Markdown and as plain text. */
 class Renderer {
   readonly links = new Map<string, string>()
   readonly #base: string
@@ -117,7 +111,6 @@ class Renderer {
     this.#base = base
   }
 
-  /** Throws once the rendering exceeds `maxCharacters`. */
   #counted(pair: Pair): Pair {
     this.#characters += pair.markdown.length
     if (this.#characters > 2 * maxCharacters) throw new DocumentTooLarge()
@@ -176,7 +169,6 @@ class Renderer {
     return mark === undefined ? this.inline(element) : this.#marked(element, mark)
   }
 
-  /** Renders an element as a single line. Spaces separate inner blocks. */
   inline(parent: Element): Pair {
     return joined(
       parent.childNodes.map((node) => this.#inlineNode(node)),
@@ -195,7 +187,6 @@ class Renderer {
     return { markdown: ` ${inner.markdown} `, text: ` ${inner.text} ` }
   }
 
-  /** Renders inline content as lines: spaces collapse, and `br` starts a new line. */
   #paragraph(parts: ReadonlyArray<Pair>): Pair {
     const { markdown, text } = joined(parts, "")
     const lines = (run: string) =>
@@ -206,7 +197,6 @@ class Renderer {
     return { markdown: lines(markdown).map(escapeLine).join("  \n"), text: lines(text).join("\n") }
   }
 
-  /** Renders the blocks of an element. Inline content between blocks becomes a paragraph. */
   blocks(parent: Parent): ReadonlyArray<Pair> {
     const blocks: Array<Pair> = []
     let run: Array<Pair> = []
@@ -282,7 +272,7 @@ class Renderer {
     return joined(items, "\n")
   }
 
-  /** Renders a data table with at least two columns. Cells of other tables become blocks. */
+  /** A data table has at least two columns. Cells of other tables become blocks. */
   #table(table: Element): ReadonlyArray<Pair> {
     const rows = rowsOf(table)
     const columns = rows.reduce((most, { length }) => Math.max(most, length), 0)
@@ -330,7 +320,6 @@ const rowsOf = (table: Element): ReadonlyArray<ReadonlyArray<Element>> => {
   return rows.filter((cells) => cells.length > 0)
 }
 
-/** Renders a tree in both formats and collects its links, resolved against `base`. */
 export const render = (root: Parent, base: string): Rendering => {
   const renderer = new Renderer(base)
   const { markdown, text } = joined(renderer.blocks(root), "\n\n")

@@ -6,11 +6,10 @@ import { BoundedStore, makeSweeping } from "../memory/BoundedStore.ts"
 import type { OutgoingResponse } from "../outgoing/Exchange.ts"
 
 export interface RobotsFiles {
-  /** Fails if the rules cannot be determined. The site must not be read then. */
+  /** Fails if the rules are unknown, in which case the site must not be read. */
   readonly rulesFor: (url: URL, timeout: Duration.Duration) => Effect.Effect<RobotsRules, PageUnreadable>
 }
 
-/** Fetches a URL through redirects and truncates the body to `maxBytes`. Undefined after too many redirects. */
 type Get = (
   url: URL,
   timeout: Duration.Duration,
@@ -19,7 +18,6 @@ type Get = (
 
 const lifetime = Duration.hours(24)
 
-/** Estimated memory of a rule besides its pattern. */
 const ruleOverheadBytes = 64
 
 const bounds = {
@@ -32,16 +30,14 @@ const bounds = {
 
 const noRules: RobotsRules = []
 
-/**
- * Rules from a response: a missing file allows everything, and a server error disallows everything (RFC 9309, 2.3.1).
- */
+/** A missing file allows everything, and a server error disallows everything (RFC 9309, 2.3.1). */
 const rulesOf = (response: OutgoingResponse | undefined): Effect.Effect<RobotsRules, PageUnreadable> => {
   if (response === undefined || (response.status >= 300 && response.status < 500)) return Effect.succeed(noRules)
   if (response.status >= 500) return Effect.fail(PageUnreadable.because("robots_disallowed"))
   return Effect.sync(() => parseRobots(response.body.toString("utf8")))
 }
 
-/** Caches a site's rules for a day. A failed fetch of robots.txt is repeated for the next page. */
+/** Caches rules for a day. A failed fetch of robots.txt is repeated for the next page. */
 export const makeRobotsFiles = Effect.fnUntraced(function* (
   get: Get
 ): Effect.fn.Return<RobotsFiles, never, Scope.Scope> {

@@ -1,4 +1,3 @@
-/** Bytes searched for a charset declaration (R60). */
 const maxPrescanBytes = 64 * 1024
 
 const byteOrderMarks: ReadonlyArray<readonly [ReadonlyArray<number>, string]> = [
@@ -7,7 +6,6 @@ const byteOrderMarks: ReadonlyArray<readonly [ReadonlyArray<number>, string]> = 
   [[0xff, 0xfe], "utf-16le"]
 ]
 
-/** The decoder for a charset label. Undefined if the WHATWG list does not have it. */
 const decoderOf = (label: string | undefined) => {
   if (label === undefined) return undefined
   try {
@@ -20,7 +18,7 @@ const decoderOf = (label: string | undefined) => {
 const declared = /<meta\b[^>]{0,1000}?\bcharset\s*=\s*["']?\s*([^\s"'/>;]+)/i
 const xmlDeclared = /^\s*<\?xml\b[^>]{0,200}?\bencoding\s*=\s*["']([^"']+)/i
 
-/** The charset declared in markup. Ignores UTF-16, which cannot be declared in ASCII bytes. */
+/** Ignores UTF-16, which cannot be declared in ASCII bytes. */
 const prescan = (bytes: Uint8Array): string | undefined => {
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, maxPrescanBytes)).replace(/<!--[\s\S]*?-->/g, "")
   const label = (xmlDeclared.exec(start) ?? declared.exec(start))?.[1]?.toLowerCase()
@@ -28,10 +26,7 @@ const prescan = (bytes: Uint8Array): string | undefined => {
   return label?.startsWith("utf-16") ? "utf-8" : label
 }
 
-/**
- * By the WHATWG rules: byte-order mark, the header's charset, then the markup's. Without any, UTF-8 if all bytes are
- * valid, otherwise windows-1252.
- */
+/** WHATWG order: byte-order mark, header, markup. Then UTF-8 if all bytes are valid, otherwise windows-1252. */
 export const decodeText = (bytes: Uint8Array, charset: string | undefined, isMarkup: boolean): string => {
   const mark = byteOrderMarks.find(([start]) => start.every((byte, index) => bytes[index] === byte))?.[1]
   const decoder = decoderOf(mark) ?? decoderOf(charset) ?? decoderOf(isMarkup ? prescan(bytes) : undefined)

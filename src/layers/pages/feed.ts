@@ -18,7 +18,6 @@ interface Entry {
   readonly pubDate?: Date
 }
 
-/** Renders an entry as HTML with a linked heading, the date, and the text, which is HTML in most feeds. */
 const entryHtml = ({ description = "", link, pubDate, title }: Entry): string => {
   const name = escapeHtml(title ?? link ?? "")
   const heading = link === undefined ? name : `<a href="${escapeHtml(link)}">${name}</a>`
@@ -26,7 +25,6 @@ const entryHtml = ({ description = "", link, pubDate, title }: Entry): string =>
   return `<h2>${heading}</h2>${date}<div>${description}</div>`
 }
 
-/** Reads RSS, RDF, Atom, and XHTML served as XML. Other XML is not supported. */
 export const readXml = (xml: string, url: string, mediaType: string): ParsedPage | ParseFailureReason => {
   const feed = parseFeed(xml)
   if (feed === null) {

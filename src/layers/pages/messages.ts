@@ -6,7 +6,6 @@ export interface ParseJob {
   readonly url: string
 }
 
-/** A parser thread's reply. `problem` is a library's error, for the log. */
 export type ParseReply =
   | { readonly page: ParsedPage }
   | { readonly reason: ParseFailureReason; readonly problem?: string }

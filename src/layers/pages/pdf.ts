@@ -21,7 +21,6 @@ const readPdfDate = (value: unknown): string | null => {
   return `${date}T${hour}:${minute}:${second ?? "00"}${offset}`
 }
 
-/** Joins lines, including words hyphenated at the end of a line. */
 const paragraphs = (lines: string): string =>
   visibleText(lines)
     .replace(/(\p{Ll})-\n(?=\p{Ll})/gu, "$1")
@@ -29,7 +28,7 @@ const paragraphs = (lines: string): string =>
     .replace(/ ?\n ?/g, "\n")
     .trim()
 
-/** Reads a PDF. Encrypted and scanned PDFs have no text (R59). */
+/** Encrypted and scanned PDFs have no text (R59). */
 export const readPdf = async (bytes: Uint8Array, mediaType: string): Promise<ParsedPage | ParseFailureReason> => {
   const noText = "no_text"
   const open = getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false, disableFontFace: true, maxImageSize: 0 })

@@ -14,7 +14,6 @@ type Source = Pick<Document, "bytes" | "contentType" | "url">
 const startsWith = (bytes: Uint8Array, text: string): boolean =>
   text === String.fromCharCode(...bytes.subarray(0, text.length))
 
-/** Guesses the media type if the server sends none, or only a generic one. */
 const sniff = (bytes: Uint8Array): string => {
   if (startsWith(bytes, "%PDF-")) return "application/pdf"
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, 1_024))
@@ -47,14 +46,13 @@ const readMarkdown = (source: string, url: string, mediaType: string): ParsedPag
   return { ...unnamed, title, mediaType, ...render(root, url) }
 }
 
-/** Renders plain text. JSON becomes a code block in Markdown. */
 const readPlain = (source: string, kind: DocumentKind, mediaType: string): ParsedPage => {
   const fence = fenceOf(source)
   const markdown = kind === "json" ? `${fence}json\n${source}\n${fence}` : source
   return { ...unnamed, mediaType, markdown, text: source }
 }
 
-/** Reads a document of any kind. Throws `DocumentTooLarge` and errors of the libraries. */
+/** Throws `DocumentTooLarge` and errors of the libraries. */
 export const readDocument = async ({ bytes, contentType, url }: Source): Promise<ParsedPage | ParseFailureReason> => {
   const stated = readMediaType(contentType ?? "")
   const isUnknown =

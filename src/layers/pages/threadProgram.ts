@@ -4,8 +4,6 @@ import { DocumentTooLarge } from "./html/Tree.ts"
 import type { ParseJob, ParseReply } from "./messages.ts"
 import { readDocument } from "./readDocument.ts"
 
-/** The program of a parser thread, which reads one document at a time. */
-
 const reply = async (job: ParseJob): Promise<ParseReply> => {
   try {
     const result = await readDocument(job)
@@ -17,7 +15,7 @@ const reply = async (job: ParseJob): Promise<ParseReply> => {
   }
 }
 
-// The event loop comes first. Only on Linux does this apply to the thread alone, and not to the whole process.
+// The event loop comes first. Only Linux applies this to the thread alone instead of to the whole process.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 // Libraries may leave rejected promises behind after a broken document.

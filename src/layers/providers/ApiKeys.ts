@@ -6,7 +6,6 @@ const keyRule = { message: "must be a key of printable ASCII characters" }
 
 const ApiKey = Schema.RedactedFromValue(Schema.String.annotate(keyRule).check(Schema.isPattern(/^[!-~]+$/, keyRule)))
 
-/** One key, or several keys tried in order. */
 export const options = {
   apiKey: Schema.optionalKey(ApiKey),
   apiKeys: Schema.optionalKey(
@@ -29,10 +28,9 @@ export const oneWay = (required: boolean) =>
     return true
   })
 
-/** Refusals caused by the key rather than by the provider. */
 const aboutKey: ReadonlySet<Refusal["reason"]> = new Set(["quota", "rate_limited", "unauthorized"])
 
-/** Calls with the first key that is not cooling down, and moves on to the next key when the provider refuses it. */
+/** Uses the first key that is not cooling down, and moves on to the next if the provider refuses the key. */
 export type WithKey = <A>(call: (key: Redacted.Redacted) => Effect.Effect<A, Refusal>) => Effect.Effect<A, Refusal>
 
 interface KeyState {
@@ -62,7 +60,6 @@ export const make = (provider: string, keys: ReadonlyArray<Redacted.Redacted>): 
     yield* log(`Provider ${provider} refused ${state.place} (${refusal.reason}). The key is not used for ${ms} ms`)
   })
 
-  /** The refusal to report while every key cools down, taken from the key that recovers first. */
   const allRefused = (now: number): Refusal => {
     const [soonest] = states.toSorted((a, b) => (a.coolDown.until ?? 0) - (b.coolDown.until ?? 0))
     return new Refusal({

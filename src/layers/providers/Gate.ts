@@ -6,7 +6,6 @@ import { providerWait } from "../../services/telemetry/Metrics.ts"
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }
 
-/** Options of every provider that is called over the network. */
 export const options = {
   concurrency: Schema.optionalKey(
     Schema.Number.annotate(concurrencyRule).check(
@@ -23,10 +22,10 @@ export const options = {
 /** More than a healthy provider needs, and few enough that a slow one cannot use up sockets and memory. */
 const defaultConcurrency = 256
 
-/** Maximum delay behind a reserved slot. A later call, for example after a blocked event loop, reserves a new one. */
+/** Maximum delay behind a reserved slot. A later call reserves a new slot. */
 const maxLatenessMs = 150
 
-/** Runs a call at the provider's pace, or refuses it as `busy` if it would wait longer than `maxQueueMs`. */
+/** Refuses a call as `busy` if it would wait longer than `maxQueueMs`. */
 export type Gate = <A, E>(call: Effect.Effect<A, E>, maxQueueMs: number) => Effect.Effect<A, E | Refusal>
 
 const busy = (what: string) => new Refusal({ reason: "busy", message: `${what} set for it in the provider file` })

@@ -3,7 +3,7 @@ import { EntryInvalid } from "./ProviderType.ts"
 
 const invalid = (problem: string) => new EntryInvalid({ faults: [{ path: "", problem }] })
 
-/** The position at which `JSON.parse` failed. The rest of its message quotes the text, which may hold secrets. */
+/** Only the position: the rest of the message quotes the text, which may hold secrets. */
 const jsonPosition = (error: unknown): string =>
   error instanceof Error ? (/at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0] ?? "") : ""
 

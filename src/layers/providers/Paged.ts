@@ -5,13 +5,9 @@ import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import { defaultQueueMs, type Provider } from "../../services/providers/Provider.ts"
 import { withSpan } from "../../services/telemetry/Tracing.ts"
 
-/** Concurrent page requests per search, not counting the first page. */
 const maxConcurrentPages = 4
 
-/**
- * Builds a provider that fetches the pages of a search concurrently (R13). The first page must succeed. If a later page
- * fails, the search returns the rows before it: fewer rows than requested are not an error.
- */
+/** The first page must succeed. If a later page fails, the result has the rows before it (R13). */
 export const make = (
   name: string,
   capabilities: Capabilities,

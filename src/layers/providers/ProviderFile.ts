@@ -48,7 +48,7 @@ import type { UpstreamClient } from "./UpstreamClient.ts"
 
 type Requirements = UpstreamClient | DocumentIndex | Pacer
 
-/** By name in the provider file. To add a type, add a file next to these and a line here. */
+/** To add a type, add a file next to these and a line here. */
 const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   searxng: SearXNG.type,
   brave: Brave.type,
@@ -64,15 +64,12 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   index: Index.type
 }
 
-/** The message has one line per fault, with its place and never a secret's value. */
+/** One line per fault, with its place and never a secret's value. */
 export class ProviderFileInvalid extends OperatorError("ProviderFileInvalid") {}
 
-/** The source of the operator's providers for each target. */
 export type ProviderSource =
   | { readonly _tag: "file"; readonly path: string }
-  /** One SearXNG for all targets, with an engine per target. */
   | { readonly _tag: "searxng"; readonly url: Redacted.Redacted; readonly engines: { readonly [T in Target]: string } }
-  /** The built-in index for all targets. */
   | { readonly _tag: "index" }
 
 const anObject = { message: "must be an object" }
@@ -91,7 +88,6 @@ const maxWaitMs = 10_000
 const needMessage = { message: "must be a whole number from 1 to the number of providers" }
 const waitMessage = { message: `must be a duration up to ${maxWaitMs} ms, as in "1500 millis"` }
 
-/** In the syntax of settings. The limit is checked after decoding. */
 const Wait = Schema.Union([Schema.String, Schema.Number]).annotate(waitMessage)
 
 /** Asks these providers at once and merges their results (R63). */
@@ -120,7 +116,6 @@ const labelText = (maximum: number) => {
 
 const EntriesWith = Schema.Struct({
   providers: Entries,
-  /** The operator's name for the target (R73). */
   name: labelText(60),
   about: labelText(200),
   /** Also asks the next provider if one takes longer than its p95. */
@@ -130,7 +125,6 @@ const EntriesWith = Schema.Struct({
 const File = Schema.Struct({
   providers: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
   targets: Schema.Record(Schema.String, Schema.Unknown).annotate(anObject),
-  /** Readers of pages, in the order in which they are tried. */
   pages: Schema.optionalKey(
     Schema.Array(Schema.Struct({ provider: text }).annotate(anObject))
       .annotate({ message: "must be a list of providers" })
@@ -141,7 +135,6 @@ type File = typeof File.Type
 
 const decodeFile = decode(File)
 
-/** True for an entry that reads pages and serves no target. */
 const onlyReads = (entry: unknown): boolean => {
   const name = Predicate.hasProperty(entry, "type") ? entry.type : undefined
   return readerTypeOf(name) !== undefined && !(typeof name === "string" && Object.hasOwn(types, name))
@@ -155,7 +148,6 @@ const decodeOpenSearch = decode(OpenSearchOptions)
 
 const isFuse = (value: unknown): boolean => typeof value === "object" && value !== null && "fuse" in value
 
-/** Accepts a list, one fusion, or an object with the list and options. */
 const readTarget = Effect.fnUntraced(function* (path: string, value: unknown) {
   const alone = { path, hedge: false, label: undefined }
   if (Array.isArray(value)) return { ...alone, entries: yield* decodeEntries(path, value) }
@@ -172,7 +164,6 @@ const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid(
 
 const variable = /\$\{([^}]*)\}/g
 
-/** Replaces every `${NAME}` with a non-empty environment variable. */
 const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
   const names = new Set(text.matchAll(variable).map(([, name = ""]) => name))
   const values = new Map(
@@ -188,7 +179,6 @@ const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
   return text.replace(variable, (_, name: string) => values.get(name) ?? "")
 })
 
-/** Applies `interpolate` to all text of a JSON value. */
 const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, EntryInvalid> => {
   if (typeof value === "string") return interpolate(path, value)
   if (typeof value !== "object" || value === null) return Effect.succeed(value)
@@ -252,7 +242,6 @@ const attemptOf =
     return Effect.succeed([found.engines(engine)])
   }
 
-/** For commands that write into the index of an entry of type `opensearch`. */
 export const openSearchOptions = (path: string, name: string) =>
   Effect.gen(function* () {
     const { providers } = yield* decodeFile("", yield* readJsonFile(path))
@@ -266,7 +255,6 @@ export const openSearchOptions = (path: string, name: string) =>
   }).pipe(Effect.mapError((error) => toInvalid(error, [`QUARRY_PROVIDERS (${path})`])))
 type AttemptOf = ReturnType<typeof attemptOf>
 
-/** A provider, or several to be merged. */
 const entryOf = (attempt: AttemptOf) =>
   Effect.fnUntraced(function* (path: string, value: unknown) {
     if (!isFuse(value)) return yield* attempt(path, yield* decodeAttempt(path, value))
@@ -358,7 +346,7 @@ const fromShortForm = Effect.fnUntraced(function* (
   engines: { readonly [T in Target]: string }
 ) {
   const instance = yield* SearXNG.type
-    // The short form has no option for plain HTTP. It sends no credential, so plain HTTP is allowed.
+    // Plain HTTP is allowed, because the short form sends no credential.
     .make("searxng", { url: Redacted.value(url), insecure: true })
     .pipe(
       Effect.mapError(({ faults }) => {
@@ -401,13 +389,11 @@ export const table = (
   }
 }
 
-/** Providers from the operator's configuration. */
 export const layer = (
   source: ProviderSource
 ): Layer.Layer<Providers, ProviderFileInvalid, FileSystem.FileSystem | ProviderStates | Requirements> =>
   Layer.unwrap(Effect.map(table(source), Providers.layer))
 
-/** From the provider file at `path`. */
 export const readers = (path: string, rules: AddressRules) =>
   Effect.gen(function* () {
     return yield* readersFromFile(yield* decodeFile("", yield* readJsonFile(path)), rules)

@@ -10,13 +10,11 @@ export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
   readonly faults: Arr.NonEmptyReadonlyArray<Fault>
 }> {}
 
-/** Fails with the faults of all entries at once, if there are any. */
 export const failWithAll = (failed: ReadonlyArray<EntryInvalid>): Effect.Effect<void, EntryInvalid> => {
   const faults = failed.flatMap(({ faults }) => faults)
   return Arr.isArrayNonEmpty(faults) ? Effect.fail(new EntryInvalid({ faults })) : Effect.void
 }
 
-/** Runs `f` for every item, and fails with the faults of all items that failed. */
 export const every = Effect.fnUntraced(function* <A, B, R>(
   items: Iterable<A>,
   f: (item: A) => Effect.Effect<B, EntryInvalid, R>
@@ -26,13 +24,10 @@ export const every = Effect.fnUntraced(function* <A, B, R>(
   return results
 })
 
-/** Returns the provider for an engine that a target names, or for no engine. */
 export type Engines = (engine: string | undefined) => Provider
 
-/** Engines that a target may name. Only some upstreams list them. */
 export type EngineNames = "any" | "none" | ReadonlyArray<string>
 
-/** A provider type that the provider file can name. */
 export interface ProviderType<R> {
   readonly engines: EngineNames
   /** `options` is the entry without its `type`. */
@@ -50,7 +45,6 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
   }
 })
 
-/** Decodes the part of the provider file at `path`. Schema messages follow the path, as in "url must be a string". */
 export const decode =
   <A>(schema: Schema.ConstraintDecoder<A>) =>
   (path: string, input: unknown): Effect.Effect<A, EntryInvalid> =>
@@ -82,7 +76,7 @@ const isWebAddress = (text: string): boolean => {
   return url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === ""
 }
 
-/** Address of an upstream. Credentials are not allowed in it, because addresses appear in logs and spans. */
+/** Credentials are not allowed, because addresses appear in logs and spans. */
 export const WebAddress = Schema.String.annotate({ message: "must be a string" }).check(
   Schema.makeFilter(
     (text) => isWebAddress(text) || "must be an http(s) address without a user, password, query or fragment"
@@ -92,7 +86,7 @@ export const WebAddress = Schema.String.annotate({ message: "must be a string" }
 const isLoopback = (hostname: string): boolean =>
   /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname.replace(/\.$/, ""))
 
-/** Address options. `insecure` permits plain HTTP, which others on the network can read. */
+/** `insecure` permits plain HTTP, which others on the network can read. */
 export const address = {
   url: WebAddress,
   insecure: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
@@ -114,7 +108,6 @@ export const requirePrivacy = Schema.makeFilter(
   }
 )
 
-/** Headers sent with every request. Their values are secrets. */
 export const SecretHeaders = Schema.Record(
   Schema.String.check(Schema.isPattern(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)),
   Schema.RedactedFromValue(

@@ -13,26 +13,22 @@ import * as Upstream from "./Upstream.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** Location of the rows in a response, and the field names of a row. */
 export interface AnswerShape {
   readonly rows: ReadonlyArray<string>
-  /** Top-level fields, of which every response has at least one, even without rows. Other JSON is malformed. */
+  /** Every response has at least one of these top-level fields. Other JSON is malformed. */
   readonly marks: ReadonlyArray<string>
   readonly url: string
   readonly title: string
-  /** A field name, or a function that reads the row. */
   readonly snippet: string | ((row: object) => unknown)
-  /** The field with the date of publication, in any form that `readPublished` reads. */
   readonly published?: string
   /** The error that a 200 response without rows reports, or an empty string. Defaults to the `error` field. */
   readonly problem?: (json: object) => string
 }
 
-/** An adapter for a search API consists only of this description. */
 export interface SearchApi {
-  /** Default URL of the service. If undefined, the provider file must set it. */
+  /** Undefined if the provider file must set it. */
   readonly url: string | undefined
-  /** Engine names, the default first. Omitted if there is no choice. */
+  /** The default first. Omitted if there is no choice. */
   readonly engines?: readonly [string, ...Array<string>]
   readonly needsKey: boolean
   readonly capabilities: (engine: string) => Capabilities
@@ -41,7 +37,6 @@ export interface SearchApi {
     to: { readonly url: string; readonly engine: string; readonly key: Redacted.Redacted | undefined }
   ) => UpstreamRequest
   readonly answer: AnswerShape
-  /** The shape of a response to a search for news, if it differs. */
   readonly newsAnswer?: AnswerShape
   readonly dialect?: Upstream.Dialect
 }

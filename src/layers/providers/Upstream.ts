@@ -7,20 +7,19 @@ import type { Gate } from "./Gate.ts"
 import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** Largest response, both compressed and decompressed. */
+/** Both compressed and decompressed. */
 const maxBodyBytes = 2 * 1024 * 1024
 
-/** Rows read from a response: twice the largest page of any upstream. */
+/** Twice the largest page of any upstream. */
 export const maxRows = 200
 
-/** Maximum UTF-16 units of error text that are classified. */
 const maxWordsUnits = 2_000
 
 /** Error bodies are a few hundred bytes, and reading one must not delay the next attempt. */
 const maxExplanationBytes = 16 * 1024
 const explanationTimeout = "2 seconds"
 
-/** Fails with a refusal. The message continues "it …" or names a part of the response. */
+/** The message continues "it …" or names a part of the response. */
 export const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
 
 const tooLarge = (limit: number) =>
@@ -59,7 +58,7 @@ const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(tex
 /** Fields in which upstreams explain an error. Others, such as the limits of a plan, would be misread. */
 const explaining = ["error", "errors", "message", "detail", "code", "msg", "tag", "error_description", "status"]
 
-/** Error text of a response. Pass it only to `reasonFor`, because it may repeat the API key. */
+/** Pass it only to `reasonFor`, because it may repeat the API key. */
 export const explanation = (json: unknown, depth = 0): string => {
   if (typeof json === "string" && depth > 0) return json.slice(0, 500)
   if (depth > 3 || typeof json !== "object" || json === null) return ""
@@ -73,7 +72,7 @@ export const explanation = (json: unknown, depth = 0): string => {
     .join(" ")
 }
 
-/** Flattens JSON, including field names, to text for `reasonFor`. Limited in depth, because upstreams are untrusted. */
+/** Limited in depth, because upstreams are untrusted. */
 export const wordsOf = (json: unknown, depth = 0): string => {
   if (typeof json !== "object" || json === null) return String(json).slice(0, 500)
   if (depth > 3) return ""
@@ -91,7 +90,6 @@ const meanings: ReadonlyArray<readonly [RegExp, RefusalReason]> = [
   [/time.?out|timed out/i, "timeout"]
 ]
 
-/** Classifies an upstream's error text. Undefined if it has none of the known words. */
 export const reasonFor = (words: string): RefusalReason | undefined => {
   const bounded = words.slice(0, maxWordsUnits)
   return meanings.find(([pattern]) => pattern.test(bounded))?.[1]
@@ -119,7 +117,6 @@ const retryAfterOf = (header: string | undefined, now: number): number | undefin
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** Behavior that is specific to one upstream. */
 export interface Dialect {
   readonly statuses?: {
     readonly [status: number]: { readonly reason: RefusalReason; readonly why?: string } | undefined
@@ -128,7 +125,7 @@ export interface Dialect {
   readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
 
-/** Fails for a status other than 2xx. The body is never quoted: it may be a proxy's page, or repeat the API key. */
+/** The body is never quoted: it may be a proxy's page, or repeat the API key. */
 const refuseStatus = (reply: Reply, dialect: Dialect) =>
   Effect.gen(function* () {
     const { header, status } = reply
@@ -156,7 +153,7 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
     return yield* new Refusal({ reason, message: why, retryAfterMs })
   })
 
-/** Records only the host of a request, because the full URL contains the query. */
+/** Only the host, because the full URL contains the query. */
 const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): void => {
   const { hostname, port, protocol } = new URL(url)
   span.attribute("http.request.method", method)
@@ -164,7 +161,7 @@ const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): v
   span.attribute("server.port", Number(port) || (protocol === "https:" ? 443 : 80))
 }
 
-/** Trace Context, so that an operator's own engine joins the trace. Nothing else about the caller is sent. */
+/** Lets an operator's own engine join the trace. Nothing else about the caller is sent. */
 const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, string>> =>
   span === undefined ? {} : { traceparent: traceContext(span) }
 
@@ -176,14 +173,9 @@ const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal =>
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
-/** Calls an upstream and returns the JSON of its response. The call may queue for `maxQueueMs`. */
 export type Ask = (request: UpstreamRequest, maxQueueMs: number) => Effect.Effect<unknown, Refusal>
 
-/**
- * Calls one upstream, whose data is hostile: size limits apply before and after decompression, and anything but JSON is
- * refused. Redirects are not followed, because they would send the credentials elsewhere. The connection is closed
- * unless the response was read to its end.
- */
+/** Upstreams are hostile: sizes are limited, only JSON is read, and a redirect would take credentials elsewhere. */
 export const make = (upstream: {
   readonly gate: Gate
   readonly dialect?: Dialect

@@ -5,27 +5,25 @@ import { Bytes } from "../outgoing/Bytes.ts"
 import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
-/** The connection failed. `code` is the system's error code, such as ECONNREFUSED. */
 export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ readonly code: string }> {}
 
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
 
-/** All bytes received for one response. Allows for the overhead of the largest body in chunks of a few bytes. */
+/** Per response. Allows for the overhead of the largest body in chunks of a few bytes. */
 const maxReceivedBytes = 8 * 1024 * 1024
 
 export interface Reply {
   readonly status: number
-  /** Reads a header by its lowercase name. The values of a repeated header are joined with commas. */
   readonly header: (name: string) => string | undefined
-  /** Reads the whole body. Fails without reading if the declared length exceeds `maxBytes`. */
+  /** Fails without reading if the declared length exceeds `maxBytes`. */
   readonly body: (maxBytes: number) => Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed>
 }
 
-/** Sends requests to upstreams directly through Undici, because Effect's client takes three times as long per call. */
+/** Uses Undici directly, because Effect's client takes three times as long per call. */
 export class UpstreamClient extends Context.Service<
   UpstreamClient,
   {
-    /** Passes the response to `use`. Closes the connection if `use` ends without having read the body. */
+    /** Closes the connection if `use` ends without having read the body. */
     readonly exchange: <A, E, R>(
       request: UpstreamRequest,
       use: (reply: Reply) => Effect.Effect<A, E, R>

@@ -25,7 +25,7 @@ const Copy = Schema.Struct({
   })
 })
 
-/** A copy, or the final URL of a page that redirects. Entries of another version may not decode. */
+/** Entries of another version may not decode. */
 const Kept = Schema.fromJsonString(
   Schema.Union([Schema.Struct({ copy: Copy }), Schema.Struct({ movedTo: Schema.String })])
 )

@@ -6,7 +6,7 @@ export type RedisClient = Redis | Cluster
 /** Maximum time that startup waits for Redis before it continues without it (R28). */
 const startMs = 1_000
 
-/** Closes a connection that has not responded for this long: a network cut may give no other sign. */
+/** A network cut may give no other sign. */
 const silentMs = 1_000
 
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
@@ -41,7 +41,6 @@ const cluster = (addresses: ReadonlyArray<string>): Cluster => {
   })
 }
 
-/** A single address is one server. Several, separated by commas, are nodes of a cluster. */
 export const makeClient = (url: Redacted.Redacted): RedisClient => {
   const addresses = Redacted.value(url)
     .split(",")
@@ -49,10 +48,7 @@ export const makeClient = (url: Redacted.Redacted): RedisClient => {
   return addresses.length > 1 ? cluster(addresses) : single(addresses[0] ?? "")
 }
 
-/**
- * One write per turn of the event loop, because a write costs more than the rest of a command. Does nothing for a
- * cluster.
- */
+/** One write per turn of the event loop: a write costs more than the rest of a command. Not for clusters. */
 export const makeWriter = (client: RedisClient) => {
   const stream = () => (client instanceof Redis && client.status === "ready" ? client.stream : undefined)
   let corked: Redis["stream"] | undefined
@@ -72,7 +68,7 @@ export const makeWriter = (client: RedisClient) => {
 
 export const noConnection = "no connection"
 
-/** The text of an error. Do not log the error itself: it contains the failed command, which may have the password. */
+/** Do not log the error itself: it contains the failed command, which may have the password. */
 export const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "unknown error"
   if (error.name === "MaxRetriesPerRequestError") return noConnection
@@ -81,7 +77,6 @@ export const messageOf = (error: unknown): string => {
   return error.message || ("code" in error ? String(error.code) : error.name)
 }
 
-/** Error codes of a Redis that responds but cannot run the command. */
 const codes: ReadonlySet<string> = new Set([
   "OOM",
   "READONLY",
@@ -96,31 +91,28 @@ const codes: ReadonlySet<string> = new Set([
   "WRONGPASS"
 ])
 
-/** The error code at the start of a message, if known. Unknown codes would each add a metric series. */
+/** Undefined for unknown codes, which would each add a metric series. */
 export const codeOf = (message: string): string | undefined => {
   const code = /^[A-Z]+/.exec(message)?.[0]
   return code !== undefined && codes.has(code) ? code : undefined
 }
 
-/**
- * Redis does not recover from a rejected login or database by itself, and with a wrong database the client would
- * continue in another one.
- */
+/** Redis does not recover from these faults, and with a wrong database the client would use another one. */
 export const isAddressFault = (message: string): boolean =>
   /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|DB index|SELECT))/.test(message)
 
-/** Fails on a node that has just joined a cluster: for some seconds it responds, but fails every command with a key. */
+/** A node that has just joined a cluster responds, but for some seconds fails every command with a key. */
 const assertInCluster = async (node: Redis): Promise<void> => {
   if (!(await node.cluster("INFO")).includes("cluster_state:ok")) throw new Error("the cluster is down")
 }
 
-/** A full, read-only or loading Redis counts as down. Checks every primary. */
+/** A full, read-only or loading Redis counts as down. */
 export const probe = async (client: RedisClient): Promise<void> => {
   if (client instanceof Cluster) await Promise.all(client.nodes("master").map(assertInCluster))
   await client.set("quarry:probe", "", "PX", 1_000)
 }
 
-/** Connects in the background. Returns once connected, or after `startMs`. */
+/** Returns once connected, or after `startMs`. Connecting continues in the background. */
 export const connect = (client: RedisClient) =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => resume(Effect.void), startMs)

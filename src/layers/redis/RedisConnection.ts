@@ -29,10 +29,9 @@ import {
   type RedisClient
 } from "./RedisClient.ts"
 
-/** Redis is down: it failed or did not respond in time, and no command is sent until it recovers. */
+/** Redis failed or did not respond in time. No command is sent until it recovers. */
 export class RedisAway extends Data.TaggedError("RedisAway") {}
 
-/** Redis rejects the login or the database in REDIS_URL. The message has the reason. */
 export class RedisUnusable extends OperatorError("RedisUnusable") {
   static because(message: string): RedisUnusable {
     const reason = message.replace(/\.$/, "")
@@ -50,13 +49,9 @@ export interface RedisConnectionOptions {
 
 const probeEveryMs = 250
 
-/**
- * Maximum pause when Redis keeps failing soon after it recovers. A full Redis accepts a probe whenever a key has
- * expired, and fails the commands after it.
- */
+/** Limit for repeated relapses: a full Redis accepts a probe whenever a key has expired, and then fails commands. */
 const maxPauseMs = 30_000
 
-/** Minimum interval between log lines about repeated failures. */
 const relapseLogMs = 60_000
 
 /** Time without failures after which Redis counts as recovered. Grows with the pause, until pauses are rare. */
@@ -68,7 +63,6 @@ type OnAnswer<A> = (answer: Result.Result<A, string>) => void
 
 const unanswered = "no answer in time"
 
-/** The label `error.type` of a command: empty on success, otherwise Redis's own code if it gave one. */
 const errorType = (answer: Result.Result<unknown, string>): string => {
   if (Result.isSuccess(answer)) return ""
   return answer.failure === unanswered ? "timeout" : (codeOf(answer.failure) ?? "unavailable")
@@ -84,9 +78,7 @@ interface State {
   awayReason: string | undefined
   readonly awayLatch: Latch.Latch
   readonly awayChanges: SubscriptionRef.SubscriptionRef<boolean>
-  /** The last connection error, reported for commands that fail without a connection. */
   connectionError: string
-  /** Redis's message if it rejects the login or the database. */
   addressFault: string | undefined
 }
 
@@ -118,10 +110,8 @@ const open = Effect.fnUntraced(function* ({
   return state
 })
 
-/**
- * Sends a command and calls `onAnswer` once. At the timeout, responses that have already arrived are read first, and a
- * command that is still corked gets more time, so that a process that was busy for 100 ms does not take Redis for slow.
- */
+// Calls `onAnswer` once. At the timeout, reads responses that have already arrived, and gives a corked command more
+// time, so that a process that was busy for 100 ms does not take Redis for slow.
 const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>): Cancel => {
   const { answerMs, client, writer } = state
   let isWaiting = true
@@ -189,7 +179,6 @@ const awaitReturn = Effect.fnUntraced(function* (state: State, pauseMs: number) 
   yield* SubscriptionRef.set(state.awayChanges, false)
 })
 
-/** Waits until Redis has gone down and has recovered for good. Each relapse doubles the pause. */
 const watchOnce = Effect.fnUntraced(function* (state: State) {
   yield* state.awayLatch.await
   const since = yield* Clock.currentTimeMillis
@@ -219,7 +208,7 @@ const watchRelapses = Effect.fnUntraced(function* (state: State) {
   if (pauseMs > probeEveryMs) yield* Effect.logInfo("Redis has recovered.")
 })
 
-/** Connects and starts the watch. Startup continues if Redis is down, but fails if REDIS_URL is wrong. */
+/** Startup continues if Redis is down, but fails if REDIS_URL is wrong. */
 const start = Effect.fnUntraced(function* (state: State) {
   yield* observe(redisAway.of(), () => (state.awayReason === undefined ? 0 : 1))
   yield* connect(state.client)
@@ -264,17 +253,12 @@ const make = Effect.fnUntraced(function* (options: RedisConnectionOptions) {
   })
 })
 
-/**
- * A connection to Redis, or to each node of a Redis Cluster, that callers can do without (R28). When a command fails or
- * takes longer than `answerMs`, commands fail at once until a background probe succeeds.
- */
+/** Callers can do without Redis (R28). After a failure or `answerMs`, commands fail until a probe succeeds. */
 export class RedisConnection extends Context.Service<
   RedisConnection,
   {
     readonly run: <A>(command: RedisCommand<A>) => Effect.Effect<A, RedisAway>
-    /** Does not wait for the response. Does nothing while Redis is down. */
     readonly send: (command: RedisCommand<unknown>) => Effect.Effect<void>
-    /** True while Redis is down: the current value, then each change. */
     readonly away: Stream.Stream<boolean>
   }
 >()("quarry/layers/redis/RedisConnection") {

@@ -2,10 +2,8 @@ import { Duration, Effect, Layer, type Redacted } from "effect"
 import { RedisInspection } from "../../services/operations/RedisInspection.ts"
 import { connect, makeClient, messageOf, probe } from "./RedisClient.ts"
 
-/** Connecting has its own limit. */
 const answerTime = Duration.seconds(2)
 
-/** Checks Redis over a separate connection by writing a key that expires. */
 const look = (url: Redacted.Redacted) =>
   Effect.gen(function* () {
     let connectionError: string | undefined

@@ -1,10 +1,7 @@
 import { hash } from "node:crypto"
 import type { RedisClient } from "./RedisClient.ts"
 
-/**
- * One round trip, or two if Redis has not seen the script since it started. Nothing can check that the script returns a
- * `Reply`, hence the cast.
- */
+/** The cast holds if the script returns a `Reply`, which nothing can check. A new script takes two round trips. */
 export const make = <Reply>(script: string) => {
   const digest = hash("sha1", script)
   return (client: RedisClient, key: string, ...args: ReadonlyArray<number>): Promise<Reply> =>

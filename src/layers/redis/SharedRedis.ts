@@ -7,11 +7,10 @@ import * as ResultCacheRedis from "./ResultCacheRedis.ts"
 
 export interface SharedRedisOptions {
   readonly url: Redacted.Redacted
-  /** Zero turns the result cache off. */
   readonly ttl: Duration.Duration
 }
 
-/** State that all replicas share over one Redis connection. Loads the client only if Redis is configured. */
+/** All replicas share this state over one connection. Loaded only if Redis is configured. */
 export const layer = ({ ttl, url }: SharedRedisOptions) =>
   Layer.mergeAll(RateLimiterRedis.layer, ResultCacheRedis.layer({ ttl }), PageCacheRedis.layer, PacerRedis.layer).pipe(
     Layer.provide(RedisConnection.layer({ url }))

@@ -7,7 +7,6 @@ import { StorageUnavailable } from "./store/DirectoryLock.ts"
 import { unlimited } from "./store/StatementLimit.ts"
 import { retryTransient } from "./Transient.ts"
 
-/** Months of the query log for which partitions are created in advance, including the current month. */
 const monthsAhead = 3
 
 const historyTable = "quarry_migrations"
@@ -17,17 +16,13 @@ const historyTables = rowsOf(Schema.Struct({ exists: Schema.Boolean }))
 
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
-/**
- * Runs a file of `schema/`. The client sends one statement at a time, so the file is sent as a single PL/pgSQL block,
- * and the server splits it into statements. Line numbers in errors are line numbers of the file.
- */
+/** The client sends one statement at a time, so the file is one PL/pgSQL block. Errors have the file's line numbers. */
 export const runFile = (name: string): Migration =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
     const text = readFileSync(new URL(`./schema/${name}`, import.meta.url), "utf8")
     return Effect.asVoid(sql.unsafe(`do $schema$ begin ${text}\nend $schema$`))
   })
 
-/** Schema of 0.1.0, in dependency order. Later migrations change it. */
 const initialFiles = [
   "accounts.sql",
   "ledger.sql",
@@ -77,10 +72,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0001_initial": runFiles(initialFiles)
 }
 
-/**
- * A migration of a large database may take hours, but it must not wait for a locked table, because all other statements
- * on that table would queue behind it. It fails instead, and `runAll` retries.
- */
+/** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */
 const withLimits = (migration: Migration): Migration =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     unlimited(sql, Effect.andThen(sql`set local lock_timeout = '2s'`, migration))
@@ -96,16 +88,12 @@ const appliedNames = (sql: SqlClient.SqlClient) =>
     rows.map(({ migration_id, name }) => fullName(migration_id, name))
   )
 
-/** The error for a database that has a different migration under one of our numbers. Undefined if there is none. */
 const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string>): StorageUnavailable | undefined => {
   const theirs = applied.find((name) => !ours.includes(name) && ours.some((it) => it.slice(0, 4) === name.slice(0, 4)))
   return theirs === undefined ? undefined : new StorageUnavailable({ message: unreleasedSchema(theirs) })
 }
 
-/**
- * The migrator compares only numbers, so it would apply the rest of this schema to a database with a different history.
- * It loads migrations after locking its table.
- */
+/** The migrator, whose lock is held here, compares only numbers and would extend a database with another history. */
 const loadChecked = (
   ours: ReadonlyArray<Migrator.ResolvedMigration>
 ): Effect.Effect<typeof ours, Migrator.MigrationError, SqlClient.SqlClient> =>
@@ -136,10 +124,6 @@ const retryLocked = <A, E extends Migrator.MigrationError | SqlError.SqlError, R
     }
   })
 
-/**
- * Replicas may start at the same time: the migrator locks its own table until it is done, and a replica whose lock wait
- * times out retries.
- */
 export const runAll = (
   migrations: Readonly<Record<string, Migration>>
 ): Effect.Effect<
@@ -152,7 +136,6 @@ export const runAll = (
     loader: Effect.flatMap(Migrator.fromRecord(Record.map(migrations, withLimits)), loadChecked)
   }).pipe(retryLocked)
 
-/** Compares the migrations of the database with those of this version. Changes nothing. */
 export const state: Effect.Effect<MigrationStatus, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* historyTables(sql`select to_regclass(${historyTable}) is not null as exists`)
@@ -172,10 +155,7 @@ export const runOnly = Effect.fnUntraced(function* (names: ReadonlyArray<string>
   return true
 })
 
-/**
- * Only `migrate` and the server change the schema (R74). `takesNewer` also accepts a database that a newer version has
- * migrated.
- */
+/** Only `migrate` and the server change the schema (R74). `takesNewer` accepts the schema of a newer version. */
 export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { readonly takesNewer: boolean }) {
   const { applied, pending, unknown } = yield* state
   const unavailable = (message: string) => new StorageUnavailable({ message })

@@ -1,10 +1,7 @@
 import { Context, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 
-/**
- * True in tests: every row is compared with its schema, and a mismatch is a defect. False in production, where a newer
- * replica may have written a value unknown to this version. One such row would fail a whole page or a whole batch.
- */
+/** True in tests. In production, a newer replica may write unknown values, which must not fail a whole batch. */
 export const CheckRows = Context.Reference("quarry/layers/sql/CheckRows", { defaultValue: () => false })
 
 /** Rows as the client returns them: int8 is a bigint, timestamptz a Date, bytea a Uint8Array. */

@@ -25,10 +25,8 @@ const exhausted = counter("quarry.process.file_descriptor.exhausted", {
 
 const checkInterval = Duration.seconds(1)
 
-/** Interval between log lines. A process may lack descriptors for hours. */
 const logInterval = Duration.minutes(1)
 
-/** The limit on open files. Undefined on systems without this file. */
 const limitOf = (): number | undefined => {
   try {
     const text = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]

@@ -21,10 +21,10 @@ import * as SpanTracer from "./spans/SpanTracer.ts"
 type Settings = AppConfig["Service"]
 type Signal = "traces" | "metrics" | "logs"
 
-/** Maximum wait per signal at shutdown. All layers below the listener share five seconds. */
+/** Per signal. All layers below the listener share five seconds. */
 const shutdownTimeoutMs = 1_500
 
-/** Maximum bytes of a collector's response to an export. Real responses have a few bytes. */
+/** For the collector's response to an export. Real responses have a few bytes. */
 const maxReceivedBytes = 256 * 1024
 
 const dropped = counter("quarry.telemetry.dropped", {
@@ -35,7 +35,6 @@ const dropped = counter("quarry.telemetry.dropped", {
 
 type Log = (effect: Effect.Effect<void>) => void
 
-/** Counts lost items of a signal, and logs when losses start and stop. */
 const countLosses = (signal: Signal, log: Log) => {
   let away = false
   const counts = { queue_full: dropped.of(signal, "queue_full"), export_failed: dropped.of(signal, "export_failed") }
@@ -61,7 +60,6 @@ const countLosses = (signal: Signal, log: Log) => {
   }
 }
 
-/** Counts the losses that the SDK reports through its own metrics. */
 const lossMeterProvider = (signal: Signal, log: Log): MeterProvider => {
   const { onLost, onSent } = countLosses(signal, log)
   const losses: Counter = {
@@ -127,7 +125,7 @@ const exporterOptions = (destination: Destination, config: Settings) => ({
   compression: config.otelExporterOtlpCompression as never
 })
 
-/** Ignores an unreachable collector at shutdown. Its losses are already counted. */
+/** The losses of an unreachable collector are already counted. */
 const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): Promise<void> }>(part: P): P => {
   const [forceFlush, shutdown] = [part.forceFlush.bind(part), part.shutdown.bind(part)]
   return Object.assign(part, {
@@ -136,7 +134,6 @@ const ignoringFailures = <P extends { forceFlush(): Promise<void>; shutdown(): P
   })
 }
 
-/** The SDK's exporter, including its retries, for spans that are already encoded. */
 const spanExporter = (to: Destination, config: Settings) => {
   const options = convertLegacyHttpOptions(exporterOptions(to, config), "TRACES", "v1/traces", {
     "Content-Type": "application/x-protobuf"
@@ -194,7 +191,7 @@ const logProcessor = (to: Destination, config: Settings, log: Log) =>
     })
   )
 
-/** Gives each process its own id, to keep the data of replicas apart. */
+/** Each process has its own id, to keep the data of replicas apart. */
 const resource = ({ otelResourceAttributes, otelServiceName }: Settings) =>
   Layer.sync(Resource, () =>
     resourceFromAttributes(

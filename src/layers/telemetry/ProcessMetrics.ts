@@ -58,7 +58,6 @@ const gcDuration = histogram("v8js.gc.duration", {
 
 const resolutionMs = 20
 
-/** Converts nanoseconds to seconds and subtracts the sampling interval. */
 const delaySeconds = (nanos: number): number => Math.max(0, nanos / 1e9 - resolutionMs / 1000)
 
 const gcTypes = new Map<unknown, string>([
@@ -103,7 +102,6 @@ const watchEventLoop = Effect.gen(function* () {
   const sample = Effect.gen(function* () {
     const since = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    // Without samples nothing was delayed.
     const [p50, p99, max] = delay.count === 0 ? [0, 0, 0] : [delay.percentile(50), delay.percentile(99), delay.max]
     yield* Metric.update(loopDelayP50.of(), delaySeconds(p50))
     yield* Metric.update(loopDelayP99.of(), delaySeconds(p99))

@@ -29,7 +29,6 @@ const accountOf = (keyring: Keyring, token: string): string | undefined => {
   return isOurs ? accountId : undefined
 }
 
-/** Sends event emails through the deployment's mail server. Links are signed with `AUTH_SECRET`. */
 export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventEmails, never, Emails> =>
   Layer.effect(
     EventEmails,

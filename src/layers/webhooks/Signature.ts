@@ -5,7 +5,7 @@ import { secretPrefix } from "../../domain/webhooks/Event.ts"
 const keyOf = (secret: Redacted.Redacted): Buffer =>
   Buffer.from(Redacted.value(secret).slice(secretPrefix.length), "base64")
 
-/** The `webhook-signature` header of Standard Webhooks: one signature per secret, separated by spaces. */
+/** Standard Webhooks: one signature per secret, separated by spaces. */
 export const signatureHeader = (
   secrets: ReadonlyArray<Redacted.Redacted>,
   id: string,

@@ -19,7 +19,6 @@ export interface WebhookClientOptions {
   readonly resolve?: Resolve | undefined
 }
 
-/** Limits of one delivery attempt. Only the head of the response is read. */
 const attemptLimits: Exchange.ExchangeLimits = {
   timeout: Duration.seconds(15),
   maxHeadBytes: 16 * 1024,
@@ -28,10 +27,8 @@ const attemptLimits: Exchange.ExchangeLimits = {
   maxReceivedBytes: 256 * 1024
 }
 
-/** Limit for resolving the host while a user waits. */
 const checkTimeout = Duration.seconds(5)
 
-/** Parses `Retry-After`, in seconds or as a date. */
 const retryAfterMs = (header: string | undefined, now: number): number => {
   if (header === undefined) return 0
   if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1000

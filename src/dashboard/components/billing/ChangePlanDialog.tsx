@@ -51,7 +51,6 @@ const Down = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "
   </div>
 )
 
-/** Confirms a plan change and says what changes, and when. */
 export const ChangePlanDialog = ({ from, isUp, onChange, onClose, subscription, to }: ChangePlanDialogProps) => {
   const { busy, error, run } = useForm()
   const change = (): void =>

@@ -7,8 +7,6 @@ import { Stat } from "../ui/Stat.tsx"
 import { Table } from "../ui/Table.tsx"
 import { Refusal } from "./Portal.tsx"
 
-/** Pack credits: the balance, the debt, and the packs for sale. */
-
 type Pack = Billing["packs"][number]
 
 const whyNone = ({ plan, subscription }: Billing): string =>

@@ -8,8 +8,6 @@ import { Button } from "../ui/Button.tsx"
 import { ChangePlanDialog, type Offer } from "./ChangePlanDialog.tsx"
 import { Refusal } from "./Portal.tsx"
 
-/** The plans for sale, to subscribe to or change to. */
-
 export interface PlanOffersProps {
   readonly billing: Billing
   readonly onChange: (text: string) => void

@@ -5,7 +5,6 @@ import { plural } from "../../format.ts"
 import { remember } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 
-/** Not a countdown: the user tries again with the button that failed. */
 const waitOf = ({ retryAfterSeconds: seconds }: ApiError): string =>
   seconds === undefined ? "" : ` Try again in ${plural(seconds, "second")}.`
 
@@ -19,7 +18,6 @@ export const Refusal = ({ error }: { readonly error: ApiError }) => (
   </div>
 )
 
-/** Opens the payment provider's portal for cards, invoices, and cancellation. */
 export const PortalButton = ({ text }: { readonly text: string }) => {
   const { busy, error, run } = useForm()
   const [isLeaving, setLeaving] = useState(false)

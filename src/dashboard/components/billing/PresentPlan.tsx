@@ -10,8 +10,6 @@ import { Stat } from "../ui/Stat.tsx"
 import type { Subscription } from "./ChangePlanDialog.tsx"
 import { PortalButton, Refusal } from "./Portal.tsx"
 
-/** The account's plan, its used quota, and pending changes. */
-
 type Usage = Answer<"GET /v1/usage">
 
 export interface PresentPlanProps {
@@ -26,7 +24,6 @@ interface NewsProps {
   readonly onChange: (text: string) => void
 }
 
-/** Cancels a pending change by requesting the current plan. */
 const KeepButton = ({ billing, onChange, subscription: { plan } }: NewsProps) => {
   const name = planName(billing, plan)
   const { busy, error, run } = useForm()
@@ -103,7 +100,6 @@ const News = (props: NewsProps) => {
   )
 }
 
-/** Plans without a subscription at the payment provider. */
 const withoutSubscription = ({ plan }: Billing): string =>
   plan === "trial"
     ? "Free searches, granted once. They do not renew."

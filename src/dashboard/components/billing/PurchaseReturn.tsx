@@ -8,9 +8,7 @@ import { Refusal } from "./Portal.tsx"
 
 export interface PurchaseReturnProps {
   readonly checkoutId: string
-  /** Undefined if the purchase started in another tab. */
   readonly errand: Errand | undefined
-  /** Called with each stage of the wait. */
   readonly onStage: (stage: Stage) => void
 }
 
@@ -25,7 +23,7 @@ export type Stage = State["_tag"]
 
 /** Quarry asks the provider at most once in 5 seconds for an account (R42). */
 export const askEveryMs = 5_200
-/** Ten times are most of a minute. After them the person says when to ask again. */
+/** About 50 seconds. After that, the user decides when to ask again. */
 const maxAsks = 10
 
 const bookedText = (errand: Errand | undefined, billing: Billing): string =>
@@ -50,7 +48,6 @@ const texts = {
   }
 } as const
 
-/** Shown after returning from the payment provider. Reports a purchase only after it is recorded. */
 export const PurchaseReturn = ({ checkoutId, errand, onStage }: PurchaseReturnProps) => {
   const [state, setState] = useState<State>({ _tag: "waiting" })
   const enter = (next: State): void => {

@@ -85,7 +85,6 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
   )
 }
 
-/** The quota left since the start of the period, with the even pace that would last until the reset. */
 export const BurnDown = (props: BurnDownProps) => (
   <figure class="chart">
     <Drawing {...props} />

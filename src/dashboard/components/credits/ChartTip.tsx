@@ -1,11 +1,9 @@
 export interface ChartTipProps {
   readonly title: string
-  /** The position of the tip, as a share of the chart's width from the left. */
   readonly share: number
   readonly rows: ReadonlyArray<{ readonly name: string; readonly colour: string; readonly value: string }>
 }
 
-/** The figures of the bar or day under the pointer, or that the arrow keys chose. Screen readers hear them. */
 export const ChartTip = ({ rows, share, title }: ChartTipProps) => (
   <div class={share > 0.5 ? "tip end" : "tip"} style={{ left: `${share * 100}%` }} role="status">
     <strong>{title}</strong>

@@ -13,16 +13,13 @@ export interface Series {
 }
 
 export interface Bar {
-  /** Shown under the bar if there is room. */
   readonly label: string
   readonly title: string
-  /** In the order of the series. */
   readonly values: ReadonlyArray<number>
 }
 
 export interface StackedBarsProps {
   readonly title: string
-  /** For screen readers, such as "Searches by day". */
   readonly description: string
   readonly series: ReadonlyArray<Series>
   readonly bars: ReadonlyArray<Bar>
@@ -158,7 +155,6 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
   )
 }
 
-/** A stacked bar chart with its data as an accessible table. */
 export const StackedBars = (props: StackedBarsProps) => {
   const { bars, series, title, unit } = props
   return (

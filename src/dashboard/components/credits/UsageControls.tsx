@@ -28,14 +28,12 @@ const groupings = [
 
 export interface UsageControlsProps {
   readonly view: View
-  /** The range on screen, used as the initial custom range. */
   readonly shown: Pick<Answer<"GET /v1/usage">, "from" | "to"> | undefined
   readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
   readonly isTrial: boolean
   readonly issues: Readonly<Record<string, string>>
 }
 
-/** Keeps typed text when the page renders again. */
 const CustomRange = ({ issues, view }: Pick<UsageControlsProps, "issues" | "view">) => {
   const [from, setFrom] = useState(view.from)
   const [to, setTo] = useState(view.to)
@@ -85,7 +83,6 @@ const chooseRange = (range: string, shown: UsageControlsProps["shown"]): void =>
 }
 
 export const UsageControls = ({ isTrial, issues, keys, shown, view }: UsageControlsProps) => {
-  // The trial's default is also 30 days.
   const offered = presets.filter((preset) => !isTrial || preset !== "30d" || view.range === "30d")
   return (
     <div class="stack">

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks"
 
-/** The point of a chart that the pointer is at, or that the arrow keys chose; and the handlers of its drawing. */
 export const usePoint = (count: number, first: number, indexAt: (x: number) => number) => {
   const [active, setActive] = useState<number>()
   const last = count - 1

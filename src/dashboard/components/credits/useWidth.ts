@@ -1,7 +1,6 @@
 import type { RefObject } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 
-/** The width of an element in pixels, so a chart can draw text at the normal size. */
 export const useWidth = <E extends Element>(): readonly [RefObject<E | null>, number] => {
   const element = useRef<E>(null)
   const [width, setWidth] = useState(720)

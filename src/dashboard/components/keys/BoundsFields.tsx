@@ -12,7 +12,6 @@ interface BoundsFieldsProps {
 const issueOf = (issues: BoundsFieldsProps["issues"], field: string): string | undefined =>
   Object.entries(issues).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
 
-/** Form fields for the bounds of a key. An empty field sets no bound. */
 export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
   const [text, setText] = useState(initial)
   const change = (name: keyof BoundsText) => (value: string) => setText({ ...text, [name]: value })

@@ -18,14 +18,12 @@ export type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type IssuedKey = Answer<"POST /v1/api-keys">
 
 export interface KeyDialogProps {
-  /** Called after a change, with a message for the user. */
   readonly onChange: (text: string, undo?: () => void) => void
   readonly onClose: () => void
 }
 
 export interface OneKeyDialogProps extends KeyDialogProps {
   readonly subject: Key
-  /** Called if the key no longer exists, so the page can reload its list. */
   readonly onGone: () => void
 }
 

@@ -11,7 +11,7 @@ export interface SecretOnceProps {
   readonly onClose: () => void
 }
 
-/** Shows a secret that cannot be shown again. It is kept only as long as the dialog is open. */
+/** The secret is kept only while the dialog is open. */
 export const SecretOnce = ({ children, onClose, reason, secret }: SecretOnceProps) => {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => input.current?.select(), [])

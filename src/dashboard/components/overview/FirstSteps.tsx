@@ -71,7 +71,6 @@ const Agent = () => {
 interface StepProps {
   readonly title: string
   readonly isDone: boolean
-  /** The step that the reader is at is open. */
   readonly isNext: boolean
   readonly children: preact.ComponentChildren
 }
@@ -125,7 +124,7 @@ const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
   )
 }
 
-/** As high as the steps of a new account, so that nothing moves when they come. */
+/** As high as the steps of a new account, so the page does not shift. */
 export const FirstStepsSkeleton = () => (
   <section class="card wide">
     <header>
@@ -140,7 +139,6 @@ export interface FirstStepsProps {
   readonly hasSearch: boolean
 }
 
-/** What a new account does first, until each step has left its trace in the account's data. */
 export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   const pages = lastOf(useRoute("GET /v1/query/history", { query: { target: "page", limit: 1 } }).state.value)
   const agents = lastOf(useRoute("GET /v1/query/history", { query: { source: "mcp", limit: 1 } }).state.value)

@@ -7,11 +7,10 @@ import { Icon } from "../ui/Icon.tsx"
 
 interface Words {
   readonly text: ComponentChildren
-  /** Undefined where the reader can do nothing here. */
   readonly link: { readonly path: string; readonly text: string } | undefined
 }
 
-/** Credits are bought where billing is open; elsewhere the operator gives them. */
+/** Without open billing, only the operator grants credits. */
 const moreCredits = ({ billing }: Facts): Words["link"] =>
   billing?.open === false ? undefined : { path: "billing", text: "Get credits" }
 
@@ -71,7 +70,6 @@ const wordsOf = (problem: Problem, facts: Facts): Words => {
   }
 }
 
-/** What needs attention, each with the way to its solution. Nothing is shown while all is well. */
 export const Problems = ({ keys, today, usage }: Pick<Facts, "keys" | "today" | "usage">) => {
   const webhooks = lastOf(useRoute("GET /v1/webhooks", {}).state.value)?.webhooks ?? []
   const billing = lastOf(useRoute("GET /v1/billing", {}).state.value)

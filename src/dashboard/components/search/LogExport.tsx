@@ -12,7 +12,6 @@ const pageEntries = 100
 /** Each page is a request, and requests are limited per minute. */
 const maxPages = 20
 
-/** Downloads the entries that match the filters, newest first. */
 export const LogExport = ({
   keys,
   parameters

@@ -44,7 +44,6 @@ const apply = (form: HTMLFormElement): void => {
   const changes = Object.fromEntries(
     filterNames.map((name) => {
       const field = fields[name]
-      // The fields of a custom range are in the form only where such a range is chosen.
       if (field === undefined) return [name, given(name)]
       const text = field.trim()
       if (name !== "from" && name !== "to") return [name, text]
@@ -55,7 +54,6 @@ const apply = (form: HTMLFormElement): void => {
   setQuery({ ...changes, cursor: undefined }, { replace: false })
 }
 
-/** A rotated secret works until its grace period ends (R51). */
 const stateOf = (key: Key): string => {
   if (key.revoked_at === null) return ""
   return isOpen(key) ? `, old secret, stops working ${formatRelative(key.revoked_at)}` : ", revoked"
@@ -76,7 +74,6 @@ interface TextField {
   readonly onInput: (text: string) => void
 }
 
-/** Text fields keep typed text while entries or keys load. */
 const useFields = (issues: LogFiltersProps["issues"]) => {
   const { query } = place.value
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
@@ -189,13 +186,11 @@ const chipNames: Readonly<Record<string, string>> = {
   to: "Before"
 }
 
-/** Keeps the filters for a while after the link clears them. */
 const offerUndo = (): void => {
   const { path, query } = place.peek()
   announce("Filters cleared.", () => navigate(`${path}?${query}`))
 }
 
-/** The filters in effect, each with a button that removes it. */
 const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
   const { query } = place.value
   if (!isFiltered(query)) return null
@@ -272,7 +267,6 @@ const Selects = ({ issues, keys, value }: LogFiltersProps & Pick<ReturnType<type
   )
 }
 
-/** Each filter applies as soon as it is chosen; text, after a pause in typing. */
 export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
   const fields = useFields(issues)
   const timer = useRef(0)

@@ -38,7 +38,6 @@ const when: Column<LoggedSearch> = {
 
 const position: Column<LoggedSearch> = { name: "Row", isFigure: true, cell: ({ row }) => (row ?? 0) + 1 }
 
-/** The name of the entry's key. Sessions and apps have none. */
 export const keyNameOf = (keys: Keys, { key_id: id }: LoggedSearch): string =>
   id === null ? "no key" : (keys.find((key) => key.id === id)?.name ?? `${id.slice(0, 12)}…`)
 

@@ -6,7 +6,7 @@ import { CodeBlock } from "../ui/CodeBlock.tsx"
 
 type Page = Pick<PageAnswer, "author" | "characters" | "content" | "final_url" | "published" | "title" | "truncated">
 
-/** The text of a page as the API returns it. It is shown as text: a page could hold anything. */
+/** Shown as text, never as HTML: a page can contain anything. */
 export const PageText = ({ page }: { readonly page: Page }) => (
   <div class="stack">
     <div class="results">

@@ -11,7 +11,6 @@ const readable = (url: string): string => {
   return host + (pathname === "/" ? "" : pathname)
 }
 
-/** Search results. `dir="auto"` because titles and snippets may be in any script. */
 export const Results = ({ results }: { readonly results: ReadonlyArray<Result> }) => {
   if (results.length === 0) {
     return (

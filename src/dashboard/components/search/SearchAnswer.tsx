@@ -121,7 +121,6 @@ const Answered = ({ finished, value }: { readonly finished: Finished; readonly v
   )
 }
 
-/** Shows elapsed seconds, so a slow search does not look stuck. */
 const Waiting = () => {
   const [seconds, setSeconds] = useState(0)
   useEffect(() => {

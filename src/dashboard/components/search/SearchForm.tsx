@@ -55,7 +55,6 @@ const upTo = (max: number, most: number, why: string): ReadonlyArray<Option> =>
 
 const safeLevels = ["off", "moderate", "strict"]
 
-/** The reason a field is restricted; undefined if it is not. */
 const fixed = ({ mode, target }: Draft) => {
   const { maxNum, maxPage, safe } = rulesOf(target)
   const batch = mode === "bulk"
@@ -220,7 +219,7 @@ const examples: ReadonlyArray<{ readonly text: string; readonly change: Partial<
   { text: "Three searches at once", change: { mode: "bulk", queries: "http caching\netag\ncache-control" } }
 ]
 
-/** Fills in the form. Nothing runs, because a search costs a credit. */
+/** Only fills in the form, because running a search costs a credit. */
 const Examples = ({ draft, onChange }: Pick<SearchFormProps, "draft" | "onChange">) => (
   <p class="examples">
     <span class="soft">Examples:</span>

@@ -18,7 +18,7 @@ const topics = [
 
 const domainInput = { autocomplete: "off", spellcheck: false, placeholder: "example.org, docs.example.org/guide" }
 
-/** The time, domains, and topic of results. A period excludes dates, so choosing one clears the other. */
+/** A period excludes dates, so choosing one clears the other. */
 export const SearchOptions = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
   const field = (name: (typeof optionNames)[number], cleared: Partial<Draft> = {}) => ({
     name,
@@ -30,7 +30,7 @@ export const SearchOptions = ({ draft, issues, onChange }: Omit<SearchFormProps,
     const { onInput, ...shared } = field(name, cleared)
     return { ...shared, options, onChange: onInput }
   }
-  // An option in use opens the section; clearing it must not close the section over the reader.
+  // An option in use opens the section. Clearing the option must not close the section again.
   const isUsed = hasOptions(draft) || optionNames.some((name) => issues[name] !== undefined)
   const [isOpen, setOpen] = useState(isUsed)
   useEffect(() => {

@@ -7,7 +7,6 @@ export interface ButtonProps {
   readonly type?: "button" | "submit"
   readonly busy?: boolean
   readonly disabled?: boolean
-  /** The accessible name of a button that shows only an icon. */
   readonly label?: string
   readonly small?: boolean
   readonly onClick?: () => void

@@ -7,7 +7,6 @@ export interface ChoiceProps {
   readonly onChange: (value: string) => void
 }
 
-/** A segmented control made of native radio buttons, so arrow keys work. */
 export const Choice = ({ legend, onChange, options, value }: ChoiceProps) => {
   const name = useId()
   return (

@@ -6,7 +6,6 @@ export interface CodeBlockProps {
   readonly text: string
   /** The object of the sentence "Copied …", such as "the command". */
   readonly what: string
-  /** Colors strings, comments, numbers and words of the language. */
   readonly isCode?: boolean
 }
 

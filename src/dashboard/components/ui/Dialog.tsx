@@ -10,11 +10,9 @@ export interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
   readonly onClose: () => void
-  /** Prevents closing the dialog by accident, for a secret that is shown only once. */
   readonly isSticky?: boolean
 }
 
-/** A native modal dialog. It traps the focus and restores it when it closes. */
 export const Dialog = ({ children, isSticky = false, onClose, title }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const opener = useRef(document.activeElement)
@@ -59,7 +57,6 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
 export interface ConfirmDialogProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** The name the user must type to confirm; undefined requires none. */
   readonly name?: string | undefined
   readonly action: string
   readonly busy: boolean

@@ -59,7 +59,6 @@ export interface FieldProps extends FrameProps {
     readonly dir?: "auto"
     readonly disabled?: boolean
     readonly autofocus?: boolean
-    /** The first value of a field that keeps what is typed into it. */
     readonly defaultValue?: string
   }
 }

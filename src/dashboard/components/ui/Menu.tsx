@@ -8,14 +8,12 @@ export interface MenuItem {
 }
 
 export interface MenuProps {
-  /** The accessible name, such as "More actions for production". */
   readonly label: string
   readonly items: ReadonlyArray<MenuItem>
 }
 
 const marginPx = 8
 
-/** Places the menu below its button, or above it where the window ends. */
 const placeBeside = (menu: HTMLElement, button: HTMLElement): void => {
   const { bottom, right, top } = button.getBoundingClientRect()
   const { offsetHeight, offsetWidth } = menu
@@ -31,7 +29,6 @@ const moves: Readonly<Record<string, (index: number, last: number) => number>> =
   End: (_, last) => last
 }
 
-/** A button with a menu of secondary actions. The browser closes it on Escape and on a click elsewhere. */
 export const Menu = ({ items, label }: MenuProps) => {
   const id = useId()
   const menu = useRef<HTMLDivElement>(null)

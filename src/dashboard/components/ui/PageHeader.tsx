@@ -8,7 +8,7 @@ export interface PageHeaderProps {
   readonly actions?: ComponentChildren
 }
 
-/** The page heading. It takes the focus after a page change, as a new document would, unless the page has a field that does. */
+/** Takes the focus after a page change, as a new document would, unless a field on the page takes it. */
 export const PageHeader = ({ actions, lead, title }: PageHeaderProps) => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

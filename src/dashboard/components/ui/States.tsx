@@ -7,7 +7,6 @@ import { readAgain } from "../../app/session.ts"
 import { plural } from "../../format.ts"
 import { Button } from "./Button.tsx"
 
-/** A loading placeholder with the final height, so the page does not shift. */
 export const Skeleton = ({ height, label = "Loading" }: { readonly height: number; readonly label?: string }) => (
   <div class="skeleton" style={{ height: `${height}px` }} role="status">
     <span class="hidden">{label}</span>
@@ -57,7 +56,6 @@ export interface ErrorStateProps {
   readonly children?: ComponentChildren
 }
 
-/** An API error with its request id and an optional retry button, which is disabled during `Retry-After`. */
 export const ErrorState = ({ children, error, retry }: ErrorStateProps) => {
   const left = useCountdown(error.retryAfterSeconds ?? 0)
   return (
@@ -85,10 +83,9 @@ export interface LoadedProps<A> {
   readonly children: (value: A) => ComponentChildren
 }
 
-/** The places on the page whose data did not come, because the API does not answer. */
 const unreached = signal<ReadonlyArray<string>>([])
 
-/** True for the first such place. It alone shows the error, because the others would repeat it. */
+/** Only the first part without data shows the error, because the others would repeat it. */
 const useFirstUnreached = (isUnreached: boolean): boolean => {
   const id = useId()
   useEffect(() => {
@@ -101,7 +98,6 @@ const useFirstUnreached = (isUnreached: boolean): boolean => {
   return unreached.value[0] === id
 }
 
-/** Renders a resource in each of its states. During a reload the previous value stays visible. */
 export const Loaded = <A,>({ children, height, resource }: LoadedProps<A>) => {
   const state = resource.state.value
   const isUnreached = state._tag === "failed" && state.error.code === "offline"

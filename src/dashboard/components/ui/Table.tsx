@@ -5,9 +5,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   readonly isFigure?: boolean
   readonly isHeader?: boolean
-  /** Left out of the cards on phones: the row's own page has it. */
+  /** Left out of the cards on phones, because the row's own page shows it. */
   readonly isMinor?: boolean
-  /** Shows the name only to screen readers, as for a column of buttons. */
   readonly isNameHidden?: boolean
 }
 
@@ -19,7 +18,6 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string
 }
 
-/** A table whose rows become cards on narrow screens, where each cell shows the name of its column. */
 export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, rows }: TableProps<Row>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1).
   <section class="table" aria-label={caption} tabIndex={0}>

@@ -7,7 +7,7 @@ interface Message {
 }
 
 const visibleMs = 6_000
-/** Enough to read the message, to decide, and to reach the button by the keyboard. */
+/** Long enough to read the message, decide, and reach the button with the keyboard. */
 const undoableMs = 20_000
 const maxMessages = 3
 
@@ -19,17 +19,16 @@ const remove = (id: number): void => {
   messages.value = messages.value.filter((message) => message.id !== id)
 }
 
-/** Shows a short message, which screen readers announce. It disappears after 6 seconds, or 20 if it can be undone. */
 export const announce = (text: string, undo?: () => void): void => {
   const id = ++lastId
   messages.value = [...messages.value, { id, text, undo }].slice(-maxMessages)
   setTimeout(() => remove(id), undo === undefined ? visibleMs : undoableMs)
 }
 
-/** Dialogs that are open. The topmost shows the messages: behind its backdrop nobody would see or hear them. */
+/** Open dialogs. The topmost shows the messages: nobody would see or hear messages behind its backdrop. */
 const dialogs = signal<ReadonlyArray<string>>([])
 
-/** Shows the messages in the dialog while it is open. Returns the function that ends it. */
+/** Shows the messages in this dialog until the returned function is called. */
 export const showInDialog = (id: string): (() => void) => {
   dialogs.value = [...dialogs.peek(), id]
   return () => {
@@ -37,10 +36,7 @@ export const showInDialog = (id: string): (() => void) => {
   }
 }
 
-/**
- * Must be in the document before any message: screen readers ignore a live region added with its text. `within` is the id
- * of the dialog that the region is in.
- */
+/** Must be in the document before any message: screen readers ignore a live region that is added with its text. */
 export const Toasts = ({ within }: { readonly within?: string }) => (
   <div class="toasts" role="status" aria-live="polite">
     {within === dialogs.value.at(-1) &&

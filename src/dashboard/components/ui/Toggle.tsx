@@ -7,7 +7,6 @@ export interface ToggleProps {
   readonly onChange: (isOn: boolean) => void
 }
 
-/** A button that stays pressed. */
 export const Toggle = ({ children, disabled = false, isOn, onChange }: ToggleProps) => (
   <button type="button" class="button toggle" aria-pressed={isOn} disabled={disabled} onClick={() => onChange(!isOn)}>
     <span class="dot" aria-hidden="true" />

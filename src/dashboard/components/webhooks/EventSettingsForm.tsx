@@ -16,7 +16,6 @@ const numbersIn = (text: string): ReadonlyArray<number> =>
     .filter((part) => part !== "")
     .map(Number)
 
-/** The fields of the form, and their last saved values, to which a change can be undone. */
 const useSettings = (settings: SettingsBody) => {
   const { busy, error, run } = useForm()
   const [emailEvents, setEmailEvents] = useState(settings.email_events)

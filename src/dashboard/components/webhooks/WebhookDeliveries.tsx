@@ -66,7 +66,6 @@ const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
   />
 )
 
-/** Pending deliveries are read again this often, for as long as most of them take. */
 const live = { everyMs: 2_000, maxMs: 120_000 }
 
 export const WebhookDeliveries = ({ id, onChange, url }: Webhook & { readonly onChange: () => void }) => {
@@ -74,7 +73,7 @@ export const WebhookDeliveries = ({ id, onChange, url }: Webhook & { readonly on
   const page = useRoute("GET /v1/webhooks/{id}/deliveries", { params: { id }, query: { cursor, limit: 20 } })
   const { busy, error, run } = useForm()
   const shown = lastOf(page.state.value)?.deliveries ?? []
-  // A delivery that ended may have changed the state of its webhook.
+  // A finished delivery may have changed the state of its webhook.
   const states = shown.map(({ attempts, id, status }) => `${id} ${status} ${attempts}`).join()
   useEffect(() => {
     if (states !== "") onChange()

@@ -13,7 +13,6 @@ import { EventChoice } from "./EventChoice.tsx"
 export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
 
 export interface WebhookDialogProps {
-  /** Called after a change, with a message for the user. */
   readonly onChange: (text: string, undo?: () => void) => void
   readonly onClose: () => void
 }
@@ -103,7 +102,7 @@ export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDi
   const form = useForm()
   const params = { id: subject.id }
   const change = (url: string, events: ReadonlyArray<EventType>): void => {
-    // The API resolves a URL it receives, which fails while the host is unreachable. An unchanged URL is not sent.
+    // The API resolves the host of a URL, which fails while the host is unreachable, so an unchanged URL is not sent.
     const bodyOf = (webhook: Pick<Webhook, "url" | "events">) =>
       url === subject.url ? { events: webhook.events } : { url: webhook.url, events: webhook.events }
     const undo = async (): Promise<void> => {

@@ -34,7 +34,6 @@ import { makeStore, tables } from "./Tables.ts"
 const limits = {
   /** Lifetime of an unused session. A session in use is extended once a day. */
   session: Duration.days(7),
-  /** Includes calls to an identity provider. */
   request: Duration.seconds(30),
   nameCharacters: 100,
   logCharacters: 200,
@@ -56,7 +55,6 @@ interface Deps {
   readonly browsers: KnownBrowsers
   readonly mail: Mail
   readonly membership: Membership
-  /** False without a mail server. */
   readonly deliversEmails: boolean
 }
 
@@ -246,10 +244,7 @@ const confirmationOptions = ({ bridge, mail }: Deps) =>
     sendVerificationEmail: (link) => bridge.run(mail.sendConfirmation(currentNotes().requester, link))
   }) satisfies BetterAuthOptions["emailVerification"]
 
-/**
- * Signs in by redirect only, because a client may have obtained an ID token on another site. Rejects unverified
- * addresses.
- */
+/** Signs in by redirect only, because an ID token may come from another site. Rejects unverified addresses. */
 const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
   clientId,
   clientSecret: Redacted.value(clientSecret),
@@ -257,23 +252,19 @@ const providerOptions = ({ clientId, clientSecret }: ProviderClient) => ({
   requireEmailVerification: true
 })
 
-/**
- * Truncates the message, which may quote the client, and drops the other arguments, which may hold the whole request.
- */
+/** Truncates the message, which may quote the client, and drops the other arguments, which may hold the request. */
 const logMessage = (level: string, message: string) => {
   const text = message.slice(0, limits.logCharacters).replaceAll(/\p{Cc}/gu, " ")
   const log = level === "debug" ? Effect.logDebug : Effect.logInfo
   return log(`Sign-in: ${text}`)
 }
 
-/** The confirmation link of a sign-up. Only its `callbackURL` is read. */
 const signUpLinkOf = async (request: Request | undefined): Promise<string> => {
   const body: unknown = await request?.json().catch(() => undefined)
   const callbackURL = Predicate.hasProperty(body, "callbackURL") ? String(body.callbackURL) : ""
   return `/?${new URLSearchParams({ callbackURL })}`
 }
 
-/** Validates a new person's address, and limits the data from a client or provider. */
 const checkPerson = async (deps: Deps, { email, name }: { readonly email: string; readonly name: string }) => {
   if (email.length > maxEmailCharacters) {
     throw new APIError("BAD_REQUEST", { code: "EMAIL_TOO_LONG", message: "The email address is too long." })
@@ -300,7 +291,6 @@ const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
       )`
   )
 
-/** Ensures that the person of a new session has an account. At a sign-up it runs in the person's transaction. */
 const prepareSession = async <
   Session extends { readonly userId: string; readonly userAgent?: string | null | undefined }
 >(

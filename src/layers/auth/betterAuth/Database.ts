@@ -17,7 +17,7 @@ interface RequestContext {
   readonly faults: Array<unknown>
 }
 
-/** Runs effects for a promise-based library. Inside `transaction`, its effects and hooks share one connection. */
+/** Inside `transaction`, the library's effects and hooks share one connection. */
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>
@@ -26,7 +26,6 @@ export interface Bridge {
   readonly database: Kysely<unknown>
 }
 
-/** True for defects and database errors except unique violations, which the library handles. */
 const isFault = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   return SqlError.isSqlError(error) ? error.reason._tag !== "UniqueViolation" : Cause.hasDies(cause)
@@ -48,8 +47,7 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
   const transaction: Bridge["transaction"] = (body) => {
     const faults = current.getStore()?.faults ?? []
-    // The transaction's body runs on a socket event. The snapshot restores the library's AsyncLocalStorage, which holds
-    // the current request.
+    // The body runs on a socket event. The snapshot restores the library's AsyncLocalStorage with the current request.
     const withCallerStores = AsyncLocalStorage.snapshot()
     return run(
       sql.withTransaction(
@@ -76,7 +74,6 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
 type Execute = (text: string, parameters: ReadonlyArray<unknown>) => Promise<ReadonlyArray<object>>
 
-/** Adds `returning` to an update or a delete, to count the changed rows. */
 const toCountable = ({ query, sql }: CompiledQuery): string =>
   (query.kind === "UpdateQueryNode" || query.kind === "DeleteQueryNode") && query.returning === undefined
     ? `${sql} returning 1 as changed`

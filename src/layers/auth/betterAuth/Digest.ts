@@ -2,14 +2,13 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { Redacted } from "effect"
 import type { Keyring } from "../../../services/operations/Keyrings.ts"
 
-/** The digest that a stored token has. Neither a reader nor a writer of the database can use it without the secret. */
+/** Neither a reader nor a writer of the database can use a stored digest without the secret. */
 export const digestOf = (secret: Redacted.Redacted, purpose: string, token: string): string =>
   createHmac("sha256", Redacted.value(secret)).update(`${purpose}:${token}`).digest("base64url")
 
-/** A token of 32 letters and digits, followed by its HMAC-SHA256 in base64. */
 const signedTokenPattern = /^([0-9A-Za-z]{32})\.([0-9A-Za-z+/]{43}=)$/
 
-/** The token in a session cookie. Undefined if this deployment did not sign it. Compares in constant time. */
+/** Undefined if this deployment did not sign the cookie. Compares in constant time. */
 export const tokenOf = (keyring: Keyring, cookie: Redacted.Redacted): string | undefined => {
   const value = Redacted.value(cookie).replaceAll(/%2[BF]|%3D/gi, decodeURIComponent)
   const [, token, signature] = signedTokenPattern.exec(value) ?? []

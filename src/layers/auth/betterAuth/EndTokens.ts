@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
-/** Ends a person's tokens and unredeemed authorization codes, in the caller's transaction. */
+/** Also ends unredeemed authorization codes. Runs in the caller's transaction. */
 export const endTokens = (sql: SqlClient.SqlClient, userId: string) =>
   Effect.gen(function* () {
     yield* sql`select 1 from auth_users where id = ${userId} for update`

@@ -8,7 +8,6 @@ import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../../service
 import type { SignInOptions } from "./Options.ts"
 import { renewTokens } from "./RotatedSignatures.ts"
 
-/** The sign-in library. Used only by layers in this folder, because its interface is HTTP. */
 export class Library extends Context.Service<
   Library,
   {
@@ -17,7 +16,7 @@ export class Library extends Context.Service<
   }
 >()("quarry/layers/auth/Library") {}
 
-/** Exports each counter with 0 at start, so that dashboards find the series before the first denial. */
+/** Starts each counter at 0, so that dashboards find the series before the first denial. */
 const initializeCounters = Effect.forEach(
   [
     ...["closed", "invite", "domain", "client"].map((reason) => signUpsDenied.of(reason)),
@@ -44,7 +43,6 @@ export const layer = (options: SignInOptions): Layer.Layer<Library, never, Libra
           Effect.uninterruptible,
           Effect.cached
         )
-      /** One instance per current secret. A rotation changes the secret once. */
       const copies = new Map<string, Effect.Success<ReturnType<typeof make>>>()
       const present = Effect.suspend(() => {
         const [secret] = options.secrets.values()

@@ -4,7 +4,7 @@ import type { Issue } from "../../../domain/errors.ts"
 import { type Browser, type Redirect, TooManyAttempts } from "../../../services/accounts/SignIn.ts"
 import type { Library } from "./Library.ts"
 
-/** Calls the library through its HTTP handler, because its server API (`auth.api`) skips its rate limits. */
+// Requests go through the library's HTTP handler, because its server API (`auth.api`) skips its rate limits.
 
 export interface LibraryResponse {
   readonly status: number
@@ -20,7 +20,6 @@ export interface Deps {
   readonly origin: string
 }
 
-/** Posts JSON to a library route with a browser's cookies and address. */
 export const post = Effect.fnUntraced(function* (
   { library, origin }: Deps,
   browser: Browser,
@@ -41,7 +40,7 @@ const readResponse = async (response: Response): Promise<LibraryResponse> => {
     status: response.status,
     body,
     cookies: response.headers.getSetCookie().map((cookie) => Redacted.make(cookie)),
-    // The body wins: if an app is waiting, its URL continues the app's request, and the header does not.
+    // If an app is waiting, the URL in the body continues the app's request, and the header does not.
     location: textOf(body, "url") ?? response.headers.get("location") ?? undefined,
     retryAfterSeconds: Math.max(1, Number(response.headers.get("x-retry-after")) || 1)
   }
@@ -52,7 +51,6 @@ export const textOf = (body: unknown, name: string): string | undefined => {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-/** The first issue that `Requests.ts` wrote into an error body. */
 export const firstIssueOf = (body: unknown): Issue | undefined => {
   const issues: unknown = Predicate.hasProperty(body, "issues") ? body.issues : undefined
   const issue: unknown = Array.isArray(issues) ? issues[0] : undefined
@@ -60,7 +58,6 @@ export const firstIssueOf = (body: unknown): Issue | undefined => {
   return field === undefined || message === undefined ? undefined : { field, message }
 }
 
-/** The redirect of a successful response. Undefined for an error or without a location. */
 export const redirectOf = ({ cookies, location, status }: LibraryResponse): Redirect | undefined =>
   status < 400 && location !== undefined ? { location, cookies } : undefined
 

@@ -2,7 +2,6 @@ import { authPath } from "../../../domain/accounts/OAuth.ts"
 
 type Routes = ReadonlyArray<readonly [method: string, path: RegExp]>
 
-/** Library routes that this service offers. All others respond 404. */
 const common: Routes = [
   ["POST", /^\/sign-up\/email$/],
   ["POST", /^\/sign-in\/email$/],
@@ -13,7 +12,6 @@ const common: Routes = [
   ["POST", /^\/request-password-reset$/],
   ["POST", /^\/reset-password$/],
   ["POST", /^\/send-verification-email$/],
-  // The page after a failed sign-in at a provider.
   ["GET", /^\/error$/]
 ]
 
@@ -22,7 +20,6 @@ const ofProviders: Routes = [
   ["GET", /^\/callback\/(?:google|github)$/]
 ]
 
-/** OAuth endpoints, and the routes behind the `/oauth` pages. */
 const ofApps: Routes = [
   ["GET", /^\/oauth2\/authorize$/],
   ["POST", /^\/oauth2\/token$/],
@@ -34,7 +31,6 @@ const ofApps: Routes = [
 
 export const routes: Routes = [...common, ...ofProviders, ...ofApps]
 
-/** True for an offered route. Takes the path from a parsed URL, like the library's router. */
 export const isOffered = (
   method: string,
   path: string,

@@ -8,7 +8,7 @@ export interface ProviderClient {
   readonly clientSecret: Redacted.Redacted
 }
 
-/** The settings of sign-in. Separate from the library's imports, which take half a second to load. */
+/** In a file without the library's imports, which take half a second to load. */
 export interface SignInOptions {
   /** Public URL, without a trailing slash. */
   readonly baseUrl: string
@@ -18,7 +18,7 @@ export interface SignInOptions {
   readonly signUp: SignUpPolicy
 }
 
-/** The settings of one library instance, which signs with one secret and reads data encrypted with others. */
+/** One library instance signs with `secret`, and reads data that was encrypted with any of `values`. */
 export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
   readonly secret: Redacted.Redacted
   readonly values: ReadonlyArray<SecretValue>

@@ -44,7 +44,6 @@ const deny = (reason: "account" | "client" | "busy", message: string, seconds: n
     Effect.andThen(Effect.fail(new APIError("TOO_MANY_REQUESTS", { message }, { "x-retry-after": String(seconds) })))
   )
 
-/** Groups requesters whose hashes wait for each other. */
 const turnOf = ({ address, browser }: Requester): string => browser ?? clientSite(address) ?? address
 
 const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash: () => Promise<A>): Promise<A> => {
@@ -56,7 +55,6 @@ const inTurn = async <A>({ bridge, slots }: Pick<Deps, "bridge" | "slots">, hash
   )
 }
 
-/** The library's password functions, limited by slots. Reuses a hash that a hook has already computed. */
 export const makeHashing = (deps: Pick<Deps, "bridge" | "slots">) => ({
   hash: async (password: string): Promise<string> =>
     currentNotes().hashes.get(password) ?? inTurn(deps, () => hashPassword(password)),
@@ -81,7 +79,6 @@ const rejectCommonPassword = (path: string, body: object): void => {
   throw new APIError("BAD_REQUEST", { code: "PASSWORD_TOO_COMMON", message: "This password is too common." })
 }
 
-/** The keys under which a request's password attempt is counted. Undefined if no password is compared. */
 const countsOf = async (context: HookContext): Promise<PasswordCounts | undefined> => {
   const { requester } = currentNotes()
   const { body, path } = context
@@ -89,7 +86,6 @@ const countsOf = async (context: HookContext): Promise<PasswordCounts | undefine
     const account = keyOf(requester, normalizeEmail(textOf(body, "email")))
     return { account, client: requester.browser === undefined ? clientSite(requester.address) : undefined }
   }
-  // The session identifies the password's owner.
   const session = path === "/change-password" ? await getSessionFromCtx(context) : null
   return session === null ? undefined : { account: `session ${session.session.id}`, client: undefined }
 }
@@ -111,14 +107,12 @@ const count = ({ attempts }: Deps, { account, client }: PasswordCounts) =>
     return yield* deny("client", message, clientSeconds)
   })
 
-/** Clears the count after a right password. Takes back an attempt whose password was not compared. */
 const settle = ({ attempts }: Deps, { account, client }: PasswordCounts, result: "right" | "uncompared") =>
   Effect.gen(function* () {
     yield* result === "right" ? attempts.forget(accountLimit, account) : attempts.uncount(accountLimit, account)
     if (client !== undefined) yield* attempts.uncount(clientLimit, client)
   })
 
-/** Clears the count of a requester who has just chosen a new password through an emailed link. */
 export const forgive = ({ attempts }: Pick<Deps, "attempts">, requester: Requester, email: string) =>
   attempts.forget(accountLimit, keyOf(requester, normalizeEmail(email)))
 
@@ -146,7 +140,7 @@ export const before = async (deps: Deps, context: HookContext) => {
   }
 }
 
-/** Statuses that mean the password was right. 403 means that the address is not confirmed yet. */
+/** 403 means that the password was right but the address is not confirmed yet. */
 const rightStatuses: ReadonlySet<number> = new Set([200, 403])
 
 export const after = async (deps: Deps, context: HookContext) => {

@@ -1,9 +1,6 @@
 import { Data, Duration, Effect, PartitionedSemaphore } from "effect"
 
-/**
- * A hash takes a tenth of a second of CPU, 32 MB, and one of the process's four worker threads, which also resolve
- * names and read files. Without limits, password guesses would take all of them.
- */
+/** A hash takes 0.1 s of CPU, 32 MB, and one of four worker threads, which also resolve names and read files. */
 const limits = {
   hashes: 2,
   waiting: 200,
@@ -14,13 +11,12 @@ export class HashesBusy extends Data.TaggedError("HashesBusy")<{ readonly retryA
 
 const busy = new HashesBusy({ retryAfterSeconds: Duration.toSeconds(limits.wait) })
 
-/** Shares the hashing slots fairly: clients alternate, so that a client with many requests waits for itself. */
+/** Clients alternate, so that a client with many requests waits only for itself. */
 export const makePasswordSlots = Effect.map(
   PartitionedSemaphore.make<string>({ permits: limits.hashes }),
   (semaphore) => {
     let waiting = 0
 
-    /** Runs a hash in a slot of the client. Fails if no slot is free in time. */
     const run = <A>(client: string, hash: Effect.Effect<A>): Effect.Effect<A, HashesBusy> =>
       Effect.suspend(() => {
         if (waiting >= limits.waiting) return Effect.fail(busy)

@@ -4,7 +4,7 @@ import { InvalidRequest, type Issue } from "../../../domain/errors.ts"
 import { ownPath } from "../../../domain/requests/ownPath.ts"
 import { hasTooManyParameters, maxParameters } from "../../../domain/requests/parameters.ts"
 
-/** Field types. An address must be on this site, and only its path is passed on. A query is a query string. */
+/** An `address` must be on this site, and only its path is passed on. */
 type Kind = "string" | "boolean" | "address" | "query"
 
 interface Field {
@@ -21,7 +21,7 @@ const address = { kind: "address", required: false } as const
 
 const appRequest = { oauth_query: { kind: "query", required: false } } as const
 
-/** Allowed request fields. The library responds 500 to a wrong field type, which would be logged as our failure. */
+/** The library responds 500 to a wrong field type, which would be logged as our failure. */
 const bodies: Readonly<Record<string, Fields>> = {
   "/sign-up/email": {
     email: required,
@@ -61,7 +61,6 @@ const queries: Readonly<Record<string, Fields>> = {
   "/error": { error: optional, error_description: optional }
 }
 
-/** Limit for strings. The longest is an app's signed request. */
 const maxCharacters = 20_000
 
 const tooLong = { message: `must have at most ${maxCharacters} characters` }
@@ -103,7 +102,7 @@ const readAddress = (value: string, baseUrl: string): string | { readonly messag
   return path.length > maxCharacters ? tooLong : path
 }
 
-/** An error response with issues, which the handler converts to the API's format (R6). */
+/** The handler converts the issues to the API's format (R6). */
 const issuesResponse = (all: ReadonlyArray<Issue>, headers?: Headers): Response => {
   const { issues, message } = InvalidRequest.fromIssues(all)
   const jsonHeaders = new Headers(headers)
@@ -117,7 +116,6 @@ const readJson = async (request: Request): Promise<unknown> => {
   return /^application\/json(?:;|$)/i.test(type) ? request.json().catch(() => undefined) : undefined
 }
 
-/** Validates a request and rewrites it for the library, or returns an error response. */
 export const readRequest = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const url = new URL(request.url)
   const path = url.pathname.slice(authPath.length)
@@ -140,7 +138,6 @@ const readQuery = (request: Request, url: URL, fields: Fields, baseUrl: string):
 }
 
 const readBody = async (request: Request, url: URL, fields: Fields, baseUrl: string): Promise<Request | Response> => {
-  // A route without fields also accepts a request without a body.
   const source = Object.keys(fields).length === 0 ? {} : await readJson(request)
   if (!Predicate.isObject(source)) return issuesResponse([{ field: "", message: "the body must be a JSON object" }])
   // `isObject` does not check the fields. `readFields` checks each of them.

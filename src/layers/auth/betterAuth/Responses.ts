@@ -1,6 +1,5 @@
 import { Predicate } from "effect"
 
-/** Allowed fields of an object, including nested objects. */
 type Fields = { readonly [name: string]: true | Fields }
 
 const user: Fields = { id: true, email: true, emailVerified: true, name: true, createdAt: true, updatedAt: true }

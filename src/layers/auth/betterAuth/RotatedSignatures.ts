@@ -5,18 +5,15 @@ import { hasTooManyParameters } from "../../../domain/requests/parameters.ts"
 import type { Keyring } from "../../../services/operations/Keyrings.ts"
 import { digestOf, isSignedBy, signatureOf } from "./Digest.ts"
 
-/*
- * During a rotation of AUTH_SECRET the library knows only the secret in use. Before the library sees a request,
- * signatures and token digests made with the other secret are made again with this one.
- */
+// The library knows only the current AUTH_SECRET. During a rotation, signatures and token digests that were made with
+// the other secret are therefore renewed before the library sees a request.
 
 /** A larger body has no token: the library rejects it. */
 const maxBodyCharacters = 16_384
 
-/** Maximum session cookies read. Browsers send one or two, and each takes several statements. */
+/** Browsers send one or two, and each takes several statements. */
 const maxSessionCookies = 4
 
-/** A cookie's value and its HMAC-SHA256 in base64, percent-encoded like the library does. */
 const signedCookiePattern = /^([^=]+=)(.+)(?:\.|%2E)([0-9A-Za-z+/]{43}=)$/
 
 const renewCookie = (keyring: Keyring, cookie: string): string => {
@@ -28,7 +25,6 @@ const renewCookie = (keyring: Keyring, cookie: string): string => {
   return isOther ? `${name}${encodeURIComponent(`${text}.${signatureOf(present.secret, text)}`)}` : cookie
 }
 
-/** Signs an app's request again, with its parameters in their original order. */
 const renewAppRequest = (keyring: Keyring, request: string): string => {
   const [present, ...others] = keyring.values()
   if (hasTooManyParameters(request)) return request
@@ -66,7 +62,6 @@ const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
   }
 }
 
-/** Digests of the tokens with the table and column of each. The order is the same for every secret. */
 const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn>) => {
   const digest = (purpose: string) => (token: string) => digestOf(secret, purpose, token)
   const codes = tokens.code.map(digest("authorization_code"))
@@ -84,7 +79,6 @@ const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn
   ] as const
 }
 
-/** Replaces stored digests by other secrets with digests by the current secret. */
 const renewDigests = Effect.fnUntraced(function* (keyring: Keyring, tokens: ReturnType<typeof tokensIn>) {
   const sql = yield* SqlClient.SqlClient
   const [present, ...others] = keyring.values()
@@ -99,7 +93,6 @@ const renewDigests = Effect.fnUntraced(function* (keyring: Keyring, tokens: Retu
   }
 })
 
-/** Rewrites a request for the current secret. Without a rotation it returns the request unchanged. */
 export const renewTokens = Effect.fnUntraced(function* (keyring: Keyring, request: Request) {
   if (keyring.values().length === 1) return request
   const cookies = (request.headers.get("cookie") ?? "").split(";")

@@ -16,7 +16,6 @@ const tokenColumns = {
   revoked: "revoked_at"
 } as const
 
-/** Our tables and columns by the library's names. */
 export const tables = {
   user: {
     modelName: "auth_users",
@@ -51,7 +50,7 @@ export const tables = {
   rateLimit: { modelName: "auth_rate_limits", fields: { lastRequest: "last_request" } }
 } as const
 
-/** Tables for apps. Library fields that are not listed are not stored. */
+/** Library fields that are not listed are not stored. */
 export const apps = {
   oauthClient: {
     modelName: "auth_apps",
@@ -99,13 +98,9 @@ export const apps = {
   oauthAccessToken: { modelName: "auth_access_tokens", fields: { ...tokenColumns, refreshId: "refresh_id" } }
 } as const
 
-/** The field of a model that holds a plaintext token. */
 const tokenFields: Readonly<Record<string, string>> = { session: "token", verification: "identifier" }
 
-/**
- * Fields that are not stored: unused tokens of identity providers, and new tokens kept in plaintext to replay a
- * refresh.
- */
+/** Not stored: unused tokens of identity providers, and plaintext tokens kept to replay a refresh. */
 const omittedFields: Readonly<Record<string, ReadonlySet<string>>> = {
   account: new Set([
     "accessToken",
@@ -129,9 +124,7 @@ export interface StoreOptions {
   readonly skewMs: () => number
   readonly bridge: Bridge
   readonly digest: Digest
-  /** Makes room for a new session, in the transaction that creates it. */
   readonly onSessionStart: (userId: string) => Effect.Effect<unknown, unknown>
-  /** Runs in the transaction that ends all sessions of a person. */
   readonly onSessionsEnd: (userId: string) => Effect.Effect<unknown, unknown>
 }
 
@@ -145,14 +138,12 @@ const digestValue = (digest: Digest, model: string, value: unknown): unknown => 
   return typeof value === "string" ? digest(model, value) : value
 }
 
-/** Shifts a time field, or a field of times, by `ms`. Returns other values unchanged. */
 const moved = (model: string, field: string, value: unknown, ms: number): unknown => {
   if (value instanceof Date) return new Date(value.getTime() + ms)
   const isTime = model === "rateLimit" && field === "lastRequest" && typeof value === "number"
   return isTime ? value + ms : value
 }
 
-/** Converts a row for storage: omits fields, replaces the token by its digest, and uses the database's clock. */
 const toStoredRow = <A extends Row>({ digest, skewMs }: Deps, model: string, row: A): A => {
   const fields = Object.entries(row).filter(([name]) => omittedFields[model]?.has(name) !== true)
   // The cast is safe, because the omitted fields are optional to the library.
@@ -168,7 +159,6 @@ const toStoredRow = <A extends Row>({ digest, skewMs }: Deps, model: string, row
 const withoutNul = (value: Where["value"]): Where["value"] =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
 
-/** Converts conditions to stored values: tokens are looked up by digest. */
 const toStoredConditions = ({ digest, skewMs }: Deps, model: string, where: Conditions): Array<Where> =>
   (where ?? []).map((condition) =>
     condition.field === tokenFields[model]
@@ -176,11 +166,9 @@ const toStoredConditions = ({ digest, skewMs }: Deps, model: string, where: Cond
       : { ...condition, value: withoutNul(moved(model, condition.field, condition.value, skewMs()) as Where["value"]) }
   )
 
-/** The plaintext token in a query's conditions. */
 const tokenIn = (model: string, where: Conditions): unknown =>
   where?.find(({ field }) => field === tokenFields[model])?.value
 
-/** Converts a stored row to the library's clock, with the query's token instead of its digest. */
 const toLibraryRow = <A>({ skewMs }: Deps, model: string, row: A, token: unknown): A => {
   if (row === null || typeof row !== "object") return row
   const ms = -skewMs()
@@ -261,7 +249,7 @@ const consumeOne =
     return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
-/** The library's storage. Tokens are stored as digests, but the library only sees the plaintext token of its query. */
+/** Stores tokens as digests. The library sees only the plaintext token of its own query. */
 export const makeStore =
   (store: StoreOptions) =>
   (options: BetterAuthOptions): DBAdapter => {

@@ -1,7 +1,5 @@
 import { dictionary } from "@zxcvbn-ts/language-common"
 
-/** The 49,000 most common passwords, in lower case. */
 const commonPasswords: ReadonlySet<string | null> = new Set(dictionary["passwords-common"])
 
-/** In any letter case. */
 export const isCommonPassword = (password: string): boolean => commonPasswords.has(password.toLowerCase())

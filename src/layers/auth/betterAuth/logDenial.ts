@@ -1,8 +1,6 @@
 import { Effect } from "effect"
 import { RequestId } from "../../../services/telemetry/RequestId.ts"
 
-/**
- * Logs a denial with its request id. Find the client by that id in the proxy's log: this log has no client addresses.
- */
+/** This log has no client addresses: find the client by its request id in the proxy's log. */
 export const logDenial = (message: string, reason: string) =>
   Effect.flatMap(RequestId, (request_id) => Effect.annotateLogs(Effect.logInfo(message), { reason, request_id }))

@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import { EmailNotSent, Emails } from "../../../services/accounts/Emails.ts"
 
-/** Logs emails if no mail server is configured, so that the operator can find their links. */
 export const layer: Layer.Layer<Emails> = Layer.succeed(
   Emails,
   Emails.of({

@@ -3,10 +3,7 @@ import { EmailNotSent, Emails } from "../../../services/accounts/Emails.ts"
 
 const reason = "QUARRY_BACKGROUND is off"
 
-/**
- * Still requires confirmed addresses: otherwise anyone could sign up to a restored copy with a customer's address. Does
- * not log the text, because its link is a secret.
- */
+/** Claims to deliver, so that a restored copy still requires confirmed addresses. Links are not logged. */
 export const layer: Layer.Layer<Emails> = Layer.succeed(
   Emails,
   Emails.of({

@@ -10,22 +10,19 @@ export interface SmtpOptions {
   readonly timeout?: Duration.Duration | undefined
 }
 
-/** Limit for connecting, for the greeting, and for silence after that. */
 const silenceMs = 10_000
 
-/** Limit per email. Without it, a server that sends a line from time to time could hold an email forever. */
+/** Without it, a server that sends a line from time to time could hold an email forever. */
 const defaultTimeout = Duration.seconds(30)
 
-/** Limit for a reply of a mail server, over all of its lines. */
 const maxReplyBytes = 64 * 1024
 
 /** Limit for everything that a mail server sends per email, including TLS. */
 const maxReceivedBytes = 256 * 1024
 
-/** Limit for the mail server to close its side of the connection. */
 const closeMs = 1_000
 
-/** The error code, such as EAUTH. The message may quote the email, whose link must not appear in the log. */
+/** Omits the message, which may quote an email with a secret link. */
 const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
 

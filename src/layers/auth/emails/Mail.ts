@@ -22,7 +22,7 @@ const noticeLimit: AttemptLimit = { name: "wrong password emails", max: 1, windo
 
 type Kind = "reset" | "confirmation"
 
-/** The `callbackURL` of a request. Better Auth writes `/` if the request has none. */
+/** Better Auth writes `/` if the request has no `callbackURL`. */
 const callbackOf = (link: URL): string | undefined => {
   const path = link.searchParams.get("callbackURL") ?? ""
   return path === "" || path === "/" ? undefined : path
@@ -51,7 +51,7 @@ const suppress = (kind: Kind, reason: "client" | "mailbox") =>
     Effect.logWarning("An email was not sent, because a limit was reached").pipe(Effect.annotateLogs({ kind, reason }))
   )
 
-/** Sends a requested email unless a limit is reached. The requester cannot tell the difference. */
+/** The requester cannot tell whether a limit stopped the email. */
 const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
   const emails = yield* Emails
   const runInBackground = yield* makeRunInBackground
@@ -80,7 +80,6 @@ const makeRunInBackground = Effect.gen(function* () {
   }
 })
 
-/** Counts wrong passwords for an address, and emails its owner at most once a day if there are many. */
 const makeNoteWrongPassword = Effect.fnUntraced(function* (
   { baseUrl }: { readonly baseUrl: string },
   attempts: Attempts
@@ -109,7 +108,7 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
   })
 })
 
-/** Sign-in emails. Links open a page with a form, because mail gateways open links themselves. */
+/** Links open a page with a form, because mail gateways open links themselves. */
 export const makeMail = Effect.fnUntraced(function* (
   { baseUrl, secret }: { readonly baseUrl: string; readonly secret: Redacted.Redacted },
   attempts: Attempts,
@@ -119,7 +118,6 @@ export const makeMail = Effect.fnUntraced(function* (
   const request = yield* makeRequested(attempts)
   const noteWrongPassword = yield* makeNoteWrongPassword({ baseUrl }, attempts)
 
-  /** Links to the request's `redirectTo`, or to our own page. */
   const sendReset = (requester: Requester, { token, url, user }: Link & { readonly token: string }) => {
     const page = new URL(callbackOf(new URL(url)) ?? confirmPath, baseUrl)
     page.searchParams.set("token", token)

@@ -10,7 +10,6 @@ import { digestsOf } from "../betterAuth/Digest.ts"
 import type { SignInOptions } from "../betterAuth/Options.ts"
 import { appBudgetSql } from "./AppBudgets.ts"
 
-/** Our prefix, followed by the library's token. */
 const tokenPattern = new RegExp(`^${accessTokenPrefix}([A-Za-z]{32})$`)
 
 const accountColumns = columnsOf(AccountRow, "a")
@@ -34,7 +33,6 @@ export const layer = ({
     AccessTokens,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      // The library stores the resources of a token as a JSON list.
       const resources = JSON.stringify([resourceOf(baseUrl)])
 
       return AccessTokens.of({

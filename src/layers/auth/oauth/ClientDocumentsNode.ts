@@ -26,10 +26,7 @@ const freshnessOf = ({ header }: ResponseHead): Duration.Duration => {
   return Duration.clamp(Duration.seconds(Number(seconds)), { minimum: limits.minFresh, maximum: limits.maxFresh })
 }
 
-/**
- * Fetches like pages: only public addresses and usual ports, with the limits of a host. Follows no redirect, because
- * the address is the app's identity.
- */
+/** Fetches from public addresses only. Follows no redirect, because the address is the app's identity. */
 export const layer = (options: SendOptions): Layer.Layer<ClientDocuments> =>
   Layer.effect(
     ClientDocuments,

@@ -14,7 +14,6 @@ const personRow = rowOf(PersonRow)
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly accounts: Accounts["Service"]
-  /** True if emails are delivered. People then need a confirmed address to get an account. */
   readonly confirmedOnly: boolean
   readonly signUps: SignUps
 }
@@ -22,11 +21,9 @@ interface Deps {
 const findAccount = (accounts: Accounts["Service"], email: string) =>
   accounts.byEmail(email).pipe(Effect.catchTag("not_found", () => Effect.succeed(undefined)))
 
-/**
- * The account that a person is entitled to. Only a confirmed address opens an existing account, because it may hold
- * credits. If emails are delivered, an unconfirmed address gets no new account either: it could claim the trial grant
- * of the address's owner (R32). A new account ends a sign-up that started under another policy (R65).
- */
+// Only a confirmed address opens an existing account, because the account may hold credits. If emails are delivered, an
+// unconfirmed address gets no new account either: it could claim the trial grant of the address's owner (R32). The
+// sign-up policy may have changed since the sign-up, so it is checked again (R65).
 const accountFor = Effect.fnUntraced(function* (
   { accounts, confirmedOnly, signUps }: Deps,
   { email, email_verified }: typeof PersonRow.Type
@@ -45,7 +42,6 @@ export const makeMembership = Effect.fnUntraced(function* (options: Pick<Deps, "
   const sql = yield* SqlClient.SqlClient
   const deps: Deps = { ...options, sql, accounts: yield* Accounts }
 
-  /** Creates or joins the account of a person who has none, in one transaction. */
   const join = Effect.fn("Membership.join")(
     function* (userId: string) {
       const person = yield* personRow(sql`

@@ -30,7 +30,6 @@ const limits = {
   /** A refresh token reused within this time is a retry by its app. After that it is treated as stolen. */
   retry: Duration.seconds(10),
   perMinute: { authorize: 60, token: 60, register: 10, revoke: 60 },
-  /** Time in which a person must authorize a new app. */
   unusedApp: Duration.days(1),
   unusedApps: 10_000,
   deletedRows: 1000
@@ -50,12 +49,10 @@ interface Deps {
   readonly documents: ClientDocuments["Service"]
 }
 
-/** Endpoints are functions with a path and options as properties. */
 type Handler = (context: { readonly body?: unknown; readonly query?: unknown }) => Promise<unknown>
 
 type ReplacedEndpoint = "oauth2Authorize" | "oauth2Revoke" | "oauth2Token" | "registerOAuthClient"
 
-/** The authorization server of the MCP endpoint: the library's plugin with some endpoints wrapped. */
 export const makeOAuth = Effect.fnUntraced(function* ({ baseUrl, secret }: OAuthOptions, bridge: Bridge) {
   const deps: Deps = { sql: yield* SqlClient.SqlClient, bridge, secret, documents: yield* ClientDocuments }
   const library = mcp(pluginOptions(baseUrl, secret))
@@ -136,17 +133,13 @@ const deleteUnusedApps = (sql: SqlClient.SqlClient) => sql`
     limit ${limits.deletedRows} for update skip locked
   )`
 
-/** Shown to the browser that opened the app's request. */
 const documentFailure = () =>
   new APIError("FOUND", undefined, { location: `${failurePath}?${new URLSearchParams({ error: "invalid_document" })}` })
 
 /** The client ID is an address, which does not fit into a path. */
 const idOfDocument = (clientId: string): string => createHash("sha256").update(clientId).digest("base64url")
 
-/**
- * Stores an app under its document's address, which replicas share. A document is fetched again when it is no longer
- * fresh. If it is gone or changed its redirects, the app cannot continue with the old ones.
- */
+/** Fetches a stale document again: if it is gone or changed its redirects, the old ones must stop working. */
 const storeDocument = Effect.fn("OAuth.storeDocument")(function* ({ documents, sql }: Deps, clientId: string) {
   const known = yield* sql`
     select 1 from auth_apps where client_id = ${clientId} and document_expires_at > clock_timestamp()`
@@ -207,7 +200,7 @@ const inTransaction =
     )
   }
 
-/** Set if the caller, like the library's router, also needs headers and status. */
+/** Only the part that is read here. For the library's router, the result also has headers and a status. */
 interface RegistrationResult {
   readonly response: { readonly client_id: string }
 }
@@ -215,10 +208,7 @@ interface RegistrationResult {
 /** Placeholder for an app without any other redirect, until its own redirects are stored. */
 const placeholderRedirect = "http://127.0.0.1/"
 
-/**
- * The library rejects redirects to an app's own scheme (`cursor://host/path`). Registers the app without them and adds
- * them in the same transaction.
- */
+/** The library rejects redirects to an app's own scheme (`cursor://…`). The same transaction adds them afterwards. */
 const allowingOwnSchemes =
   ({ bridge, sql }: Deps, endpoint: Endpoint): Handler =>
   (context) => {
@@ -237,7 +227,7 @@ const allowingOwnSchemes =
     })
   }
 
-/** Runs an effect before a handler and outside its transaction, so that its locks are released first. */
+/** Runs the effect outside the handler's transaction, so that its locks are released first. */
 const afterEffect =
   (bridge: Bridge, effect: Effect.Effect<unknown, unknown>, handler: Handler): Handler =>
   (context) =>
@@ -246,7 +236,7 @@ const afterEffect =
 const replaceHandler = (endpoint: Endpoint, handler: Handler): Endpoint =>
   Object.assign((context: Parameters<Handler>[0]) => handler(context), endpoint) as Endpoint
 
-/** Reduces the library's tables to our columns, because it only uses columns in its schema. */
+/** Reduces the library's tables to our columns, because it uses every column in its schema. */
 const withOurColumns = <Schema extends object>(schema: Schema): Schema => {
   const tables = Object.entries(apps).map(([name, { fields }]) => {
     const table = (schema as Record<string, { fields: object }>)[name]
@@ -257,10 +247,8 @@ const withOurColumns = <Schema extends object>(schema: Schema): Schema => {
   return Object.fromEntries(tables) as Schema
 }
 
-/**
- * Runs a handler in one transaction that also commits on client errors: the library deletes the tokens of a stolen code
- * before it throws. Without it, a token issued while its person signs out everywhere would stay valid.
- */
+// Also commits on client errors: the library deletes the tokens of a stolen code before it throws. Without the
+// transaction, a token issued while its person signs out everywhere would stay valid.
 const commitErrors = async (bridge: Bridge, body: () => Promise<unknown>): Promise<unknown> => {
   const outcome = await bridge.transaction(async () => {
     try {

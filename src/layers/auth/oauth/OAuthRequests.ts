@@ -21,10 +21,7 @@ const isShortAddress = (address: string): boolean =>
 /** The only parameter that may be repeated (RFC 8707 section 2). */
 const repeatable = "resource"
 
-/**
- * Rewrites an app's request for the library, or returns an error response. Unknown scopes and other requested values are
- * dropped (RFC 6749 section 3.3, RFC 7591 section 2).
- */
+/** Drops unknown scopes and other requested values (RFC 6749 section 3.3, RFC 7591 section 2). */
 export const rewriteAppRequest = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const url = new URL(request.url)
   switch (url.pathname) {
@@ -40,10 +37,8 @@ export const rewriteAppRequest = async (request: Request, baseUrl: string): Prom
   }
 }
 
-/**
- * Rejects repeated form fields (RFC 6749 section 3.2). Drops a proof of possession (DPoP), which would bind the token
- * to a key that our endpoints do not check.
- */
+// Rejects repeated form fields (RFC 6749 section 3.2). Drops a DPoP proof, which would bind the token to a key that our
+// endpoints do not check.
 const rewriteForm = async (request: Request): Promise<Request | Response> => {
   const isForm = /^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers.get("content-type") ?? "")
   if (!isForm) return errorResponse("invalid_request", "the body must be a form")
@@ -57,7 +52,6 @@ const rewriteForm = async (request: Request): Promise<Request | Response> => {
   return new Request(request.url, { method: "POST", headers, body: String(fields) })
 }
 
-/** Parameters of an authorization request that are passed to the library. */
 const parameters = [
   "response_type",
   "client_id",
@@ -67,10 +61,7 @@ const parameters = [
   "code_challenge_method"
 ] as const
 
-/**
- * Requires consent each time: an app on a person's machine cannot prove its identity, so an earlier consent may have
- * been for another app (RFC 8252 section 8.6).
- */
+/** Requires consent each time: an earlier consent may have been for another app (RFC 8252 section 8.6). */
 const rewriteAuthorization = (request: Request, url: URL, baseUrl: string): Request | Response => {
   const query = new URLSearchParams()
   for (const name of parameters) {
@@ -91,10 +82,7 @@ const rewriteAuthorization = (request: Request, url: URL, baseUrl: string): Requ
   return new Request(`${url.origin}${url.pathname}?${query}`, { method: "GET", headers })
 }
 
-/**
- * Redirects an authorization request to our pages. Anyone can register an app, so our links must not lead to an app
- * before a person has decided (RFC 9700 section 4.11.2).
- */
+/** Anyone can register an app, so our links must not lead to one before a person decides (RFC 9700 section 4.11.2). */
 export const rewriteAppResponse = (pathname: string, response: Response, baseUrl: string): Response => {
   const location = response.headers.get("location")
   if (pathname !== `${authPath}/oauth2/authorize` || location === null) return response

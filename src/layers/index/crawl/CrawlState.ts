@@ -1,23 +1,18 @@
 import { Effect, FileSystem, Option, Path, Schema } from "effect"
 import { OperatorError } from "../../../domain/OperatorError.ts"
 
-/**
- * One line per page: which pages a stopped crawl has already loaded, and which versions are in the index. A killed
- * process loses at most its last line.
- */
+// The state file has the pages that a stopped crawl has loaded, and the versions in the index.
 
 export class CrawlStateError extends OperatorError("CrawlStateError") {}
 
 const PageLine = Schema.Struct({
   url: Schema.String,
   run: Schema.Int,
-  /** Hash of the text in the index. Undefined if the page is not in the index. */
   hash: Schema.optionalKey(Schema.String),
   /** The site no longer has the page, or does not want it indexed. */
   isGone: Schema.optionalKey(Schema.Boolean),
   etag: Schema.optionalKey(Schema.String),
   lastModified: Schema.optionalKey(Schema.String),
-  /** The target of a redirect. */
   movedTo: Schema.optionalKey(Schema.String),
   links: Schema.optionalKey(Schema.Array(Schema.String))
 })
@@ -32,7 +27,6 @@ export interface CrawlState {
   readonly isResumed: boolean
   readonly pages: Map<string, PageLine>
   readonly write: (lines: ReadonlyArray<PageLine>) => Effect.Effect<void, CrawlStateError>
-  /** Keeps one line for each page that the crawl found or that the index still has. */
   readonly finish: (removed: ReadonlySet<string>) => Effect.Effect<void, CrawlStateError>
 }
 
@@ -70,7 +64,6 @@ export const open = Effect.fnUntraced(function* (file: string) {
     pages,
     write: (lines) => {
       for (const line of lines) pages.set(line.url, line)
-      // The line feed ends a line that was cut short.
       return orFail(files.writeFileString(file, `\n${toText(lines)}`, { flag: "a" }))
     },
     finish: Effect.fnUntraced(function* (removed) {

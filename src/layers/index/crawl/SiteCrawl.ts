@@ -39,7 +39,7 @@ export interface CrawlReport {
   readonly problems: ReadonlyArray<CrawlProblem>
 }
 
-/** Pages written together. After a kill, the next crawl reads at most these again. */
+/** After a kill, the next crawl reads at most this many pages again. */
 const pagesAtOnce = 25
 
 const maxProblems = 100
@@ -85,7 +85,6 @@ const toDocument = (url: string, page: ParsedPage): Document => {
 
 const hashOf = (document: Document): string => createHash("sha256").update(JSON.stringify(document)).digest("hex")
 
-/** Reads pages one after the other, at the requested rate. */
 const makeReader = Effect.gen(function* () {
   const fetcher = yield* PageFetcher
   let nextAt = 0
@@ -99,7 +98,6 @@ const makeReader = Effect.gen(function* () {
 
 type Read = Effect.Success<typeof makeReader>
 
-/** Empty if the site has no sitemap. */
 const fromSitemaps = Effect.fnUntraced(function* (read: Read, options: CrawlOptions) {
   const { address } = options
   const robots = yield* read(new URL("/robots.txt", address), options)
@@ -132,7 +130,6 @@ interface Crawl {
   readonly index: DocumentIndex["Service"]
   readonly parser: PageParser["Service"]
   readonly read: Read
-  /** Read, but not yet in the index. */
   pending: Array<{ readonly line: PageLine; readonly document: Document | undefined }>
   readonly tally: { loaded: number; unchanged: number; failed: number; problems: Array<CrawlProblem> }
 }
@@ -164,10 +161,8 @@ const versionOf = ({ etag, lastModified }: FetchedPage) => ({
   ...(lastModified === undefined ? {} : { lastModified })
 })
 
-/** Keeps the indexed version of a page that could not be read again. */
 const inIndex = (known: PageLine | undefined) => (known?.hash === undefined ? {} : { hash: known.hash })
 
-/** A line without a hash means that there is no document. */
 const digest = Effect.fnUntraced(function* (crawl: Crawl, fetched: FetchedPage, known: PageLine | undefined) {
   const { finalUrl: url } = fetched
   const isHtml = !/json|pdf/i.test(fetched.contentType ?? "")
@@ -194,7 +189,6 @@ const isNotModified = (failure: PageUnreadable, known: PageLine | undefined): kn
 
 interface Visited {
   readonly links: ReadonlyArray<string>
-  /** The target of a redirect. */
   readonly movedTo?: string | undefined
 }
 
@@ -221,17 +215,13 @@ const visit = Effect.fnUntraced(function* (crawl: Crawl, url: string): Effect.fn
     return { links: page.line.links }
   }
   const to = pageOnHost(finalUrl, options.address)
-  // The page is read under its own address later.
   const movedTo = to === undefined ? {} : { movedTo: to }
   crawl.pending.push({ line: { url, run: state.run, ...movedTo }, document: undefined })
   if (to === undefined) fail(crawl, url, "It redirects to another site.")
   return { links: [], ...movedTo }
 })
 
-/**
- * Removes documents of earlier crawls whose pages this crawl did not find. A crawl that found nothing or stopped at its
- * limit removes nothing: the site may be down.
- */
+/** A crawl that found nothing or stopped at its limit removes nothing, because the site may be down. */
 const removeMissing = Effect.fnUntraced(function* ({ index, options, state, tally }: Crawl, isWhole: boolean) {
   if (!options.replace || !isWhole || tally.loaded + tally.unchanged === 0)
     return { removed: 0, gone: new Set<string>() }
@@ -242,7 +232,6 @@ const removeMissing = Effect.fnUntraced(function* ({ index, options, state, tall
   return { removed: gone.size === 0 ? 0 : yield* index.remove([...gone], options.target), gone }
 })
 
-/** `onPage` receives the number of pages so far. */
 export const crawl = Effect.fnUntraced(function* (
   options: CrawlOptions,
   state: CrawlState,

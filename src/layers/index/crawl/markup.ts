@@ -1,12 +1,11 @@
 import { Parser } from "htmlparser2"
 import { pageOnHost } from "../../../domain/pages/links.ts"
 
-/** Per page. */
 const maxLinks = 2_000
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** Links to other pages of the host, without duplicates. None if the page asks not to be followed. */
+/** None if the page asks not to be followed. */
 export const linksIn = (bytes: Uint8Array, url: string): ReadonlyArray<string> => {
   const links = new Set<string>()
   let base = new URL(url)
@@ -54,7 +53,6 @@ export interface Sitemap {
 /** The protocol's limit for one sitemap. */
 const maxLocations = 50_000
 
-/** Undefined for a document that is not sitemap XML. */
 export const readSitemap = (bytes: Uint8Array): Sitemap | undefined => {
   let root: string | undefined
   let text: string | undefined
@@ -80,7 +78,6 @@ export const readSitemap = (bytes: Uint8Array): Sitemap | undefined => {
   return { isIndex: root === "sitemapindex", locations }
 }
 
-/** From the `Sitemap` lines of a robots.txt. */
 export const sitemapsIn = (robots: Uint8Array): ReadonlyArray<string> =>
   decode(robots)
     .split(/\r\n|\r|\n/)

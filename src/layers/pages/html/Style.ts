@@ -1,4 +1,3 @@
-/** CSS declarations that can hide text, by property. */
 export type Declarations = ReadonlyMap<string, string>
 
 /** CSS allows escapes in names: `d\69splay` hides too. */
@@ -7,7 +6,6 @@ const withoutEscapes = (css: string): string =>
     code === undefined ? (character ?? "") : String.fromCodePoint(Math.min(Number.parseInt(code, 16), 0xfffd))
   )
 
-/** As in a `style` attribute. The last declaration of a property counts. */
 export const readDeclarations = (css: string): Declarations => {
   const declarations = new Map<string, string>()
   for (const part of withoutEscapes(css.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, "")).split(";")) {
@@ -39,7 +37,6 @@ const pixels = (value: string | undefined): number | undefined => {
   return number === "" || factor === undefined ? undefined : Number(number) * factor
 }
 
-/** Covers tracking pixels and text of one pixel. */
 const tinyPixels = 1
 /** Anything this far left of or above its place is off the screen. */
 const offScreenPixels = -900

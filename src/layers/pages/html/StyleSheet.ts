@@ -10,13 +10,10 @@ interface Rule {
 
 const limits = { characters: 1024 * 1024, rules: 5_000 }
 
-/**
- * Properties by which a page's style sheet may hide text. Excludes sizes and opacity: sheets use them for content that
- * scripts unfold or fade in, and for layouts whose children set their own.
- */
+/** Excludes sizes and opacity, which sheets use for content that scripts unfold or fade in, and for layouts. */
 const hiding = new Set(["display", "visibility", "position", "left", "top", "text-indent", "clip", "clip-path"])
 
-/** A selector of one element name, ID and classes, without combinators or states. Other selectors are ignored. */
+/** One element name, ID and classes, without combinators or states. Other selectors are ignored. */
 const compound = /^([a-z][a-z0-9]*)?((?:[.#][\w-]+)+)$/i
 
 /** The rules for screens of any size. Rules inside other at-rules are ignored. */
@@ -49,7 +46,6 @@ const rulesText = (css: string): string => {
 const specificity = ({ classes, id, tag }: Rule): number =>
   (id === "" ? 0 : 10_000) + 10 * classes.length + (tag === "" ? 0 : 1)
 
-/** Only rules that can hide text. */
 export class StyleSheet {
   readonly #rules = new Map<string, Array<Rule>>()
   #count = 0
@@ -75,7 +71,6 @@ export class StyleSheet {
     this.#count++
   }
 
-  /** Undefined if no rule matches. */
   declarationsFor(element: Element): Declarations | undefined {
     if (this.#count === 0) return undefined
     const id = attribute(element, "id") ?? ""

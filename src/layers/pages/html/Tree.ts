@@ -1,9 +1,6 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, parse, type TreeAdapter } from "parse5"
 
-/*
- * The page as parse5 and browsers parse it. This folder removes everything on this tree, because its plain objects cost
- * a tenth of the DOM that Readability needs.
- */
+// This folder works on parse5's tree, because its plain objects cost a tenth of the DOM that Readability needs.
 
 export type Node = DefaultTreeAdapterTypes.ChildNode
 export type Element = DefaultTreeAdapterTypes.Element
@@ -15,7 +12,7 @@ export class DocumentTooLarge extends Error {}
 
 const limits = {
   elements: 500_000,
-  /** Open elements. The parser searches all of them at many tags. */
+  /** Limited, because the parser searches all open elements at many tags. */
   open: 5_000,
   /** Deeper elements become text, so that recursive functions do not overflow the stack. */
   depth: 500
@@ -31,7 +28,6 @@ export const isHtml = (element: Element): boolean => element.namespaceURI === ht
 export const attribute = (element: Element, name: string): string | undefined =>
   element.attrs.find((each) => each.name === name)?.value
 
-/** Throws for documents over the limits. */
 const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> => {
   let elements = 0
   let open = 0
@@ -50,7 +46,7 @@ const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapte
   }
 }
 
-/** Visits elements in document order. Skips an element's content if `visit` returns false. */
+/** In document order. Skips an element's content if `visit` returns false. */
 export const walk = (root: Parent, visit: (element: Element, depth: number) => boolean): void => {
   const waiting: Array<{ readonly node: Node; readonly depth: number }> = []
   const enter = (parent: Parent, depth: number) => {
@@ -89,7 +85,6 @@ export const visibleLength = (root: Parent): number => {
   return length
 }
 
-/** Removes matching nodes with their content. */
 export const removeNodes = (root: Parent, test: (node: Node) => boolean): void => {
   const waiting: Array<Parent> = [root]
   for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
@@ -98,10 +93,9 @@ export const removeNodes = (root: Parent, test: (node: Node) => boolean): void =
   }
 }
 
-/** No script runs. */
+/** No script runs, despite `scriptingEnabled`. */
 export const parseTree = (html: string): Root => parse(html, { treeAdapter: boundedAdapter(), scriptingEnabled: true })
 
-/** Limits the depth for recursive functions. Keeps the text of deeper elements. */
 export const flatten = (root: Parent): void =>
   walk(root, (element, depth) => {
     if (depth < limits.depth) return true

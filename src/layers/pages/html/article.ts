@@ -23,7 +23,6 @@ interface DomDocument {
   createTextNode(text: string): DomNode
 }
 
-/** Attributes that Readability or the rendering reads. */
 const kept = new Set(
   "class id role itemprop rel href src srcset alt title lang dir datetime colspan rowspan start scope data-lang data-language".split(
     " "
@@ -68,7 +67,7 @@ const countElements = (root: Parent): number => {
   return count
 }
 
-/** The main text as found by Readability; undefined if none. Does not change `body`. */
+/** Undefined if Readability finds none. Does not change `body`. */
 export const findArticle = (body: Element, title: string): Element | undefined => {
   if (countElements(body) > maxElements) return undefined
   const document: DomDocument = parseHTML("<!doctype html><html><head></head><body></body></html>").document

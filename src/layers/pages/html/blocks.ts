@@ -1,4 +1,3 @@
-/** Elements within a line of text. Every other element starts and ends a block. */
 export const inlineElements = new Set(
   (
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math q rp rt ruby s samp " +

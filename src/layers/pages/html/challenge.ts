@@ -13,7 +13,6 @@ const script = /\b_cf_chl_opt\b|\bAwsWafIntegration\b|captcha-delivery\.com/
 const body =
   /(?:verify(?:ing)? (?:that )?you(?:'re| are) (?:a )?(?:human|not a (?:ro)?bot)|checking (?:if the site connection is secure|your browser before)|enable javascript and cookies to continue|unusual traffic from your (?:computer )?network|complete the (?:captcha|security check)|solve (?:the|this) (?:captcha|puzzle)|press (?:and|&) hold to confirm|prove (?:that )?you(?:'re| are) (?:a )?human)/i
 
-/** Script and frame sources of challenge services. */
 const source =
   /\/cdn-cgi\/challenge-platform\/|challenges\.cloudflare\.com|captcha-delivery\.com|_Incapsula_Resource|\/(?:h|re)captcha\/|px-captcha|awswaf\.com|\/_sec\/(?:cp_challenge|verify)/i
 
@@ -31,7 +30,7 @@ const countSigns = (element: Element): number => {
   ].filter((sign) => sign).length
 }
 
-/** True for a page that only asks visitors to prove that they are human. Requires a tree that still has its scripts. */
+/** Requires a tree that still has its scripts. */
 export const isChallenge = (root: Root): boolean => {
   let signs = 0
   let characters = 0

@@ -9,7 +9,6 @@ import {
   visibleLength
 } from "./Tree.ts"
 
-/** Words in classes and IDs of blocks around the text, on any site. */
 const chromeWords = new Set(
   (
     "related newsletter newsletters share sharing shares social byline bylines author bio ad ads advert adverts advertisement " +
@@ -46,7 +45,6 @@ const isChrome = (node: Node, maxLength: number): boolean => {
   return false
 }
 
-/** Removes blocks whose class or ID names related pages, newsletters, sharing, bylines or ads. */
 export const removeChrome = (root: Parent): void => {
   const maxLength = maxShare * visibleLength(root)
   removeNodes(root, (node) => isChrome(node, maxLength))

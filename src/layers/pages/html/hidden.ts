@@ -2,7 +2,7 @@ import { hidesText, readDeclarations } from "./Style.ts"
 import { StyleSheet } from "./StyleSheet.ts"
 import { attribute, type Element, isElement, type Parent, removeNodes } from "./Tree.ts"
 
-/** Elements whose content browsers do not show. `noscript` is empty when scripts run. */
+/** `noscript` is empty when scripts run. */
 const unseen = new Set(
   (
     "head script style noscript template iframe frame frameset object embed applet canvas audio video map area " +
@@ -10,11 +10,9 @@ const unseen = new Set(
   ).split(" ")
 )
 
-/** Classes by which common frameworks move text for screen readers off the screen. */
 const offScreen =
   /(?:^|\s)(?:sr-only|visually-?hidden|screen-?reader(?:s|-text|-only)?|u-hidden-visually|off-?screen|d-none)(?=\s|$)/i
 
-/** Shown on wide screens. */
 const shownWide = /(?:^|\s)d-(?:sm|md|lg|xl|xxl)-(?!none)/
 
 const isHiddenElement = (element: Element, sheet: StyleSheet): boolean => {

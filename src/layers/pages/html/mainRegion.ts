@@ -6,10 +6,9 @@ const roles = /^(?:navigation|banner|contentinfo|complementary|search|menu|menub
 const isAround = (node: Node): boolean =>
   isElement(node) && (around.has(node.tagName) || roles.test(attribute(node, "role") ?? ""))
 
-/** A main region has at least this share of the page's text. */
 const minShare = 0.25
 
-/** The element with the main content. Removes navigation and footers from `body`. */
+/** Removes navigation and footers from `body`. */
 export const findMainRegion = (body: Element): Element => {
   removeNodes(body, isAround)
   const least = minShare * visibleLength(body)
@@ -33,7 +32,6 @@ const isComments = (element: Element): boolean =>
     `${attribute(element, "class") ?? ""} ${attribute(element, "id") ?? ""}`
   )
 
-/** Excludes links and readers' comments. */
 export const proseLength = (root: Element): number => {
   let length = 0
   const count = (element: Element) => {

@@ -5,12 +5,10 @@ import { attribute, oneLine, type Root, textOf, textsOf, walk } from "./Tree.ts"
 
 export interface Metadata
   extends Pick<ParsedPage, "title" | "description" | "author" | "siteName" | "published" | "language"> {
-  /** The page declares itself an article. */
   readonly isArticle: boolean
 }
 
 const maxCharacters = 2_000
-/** Limits JSON-LD. */
 const maxObjects = 2_000
 
 const clean = (value: string | null | undefined): string | undefined =>
@@ -22,7 +20,6 @@ type JsonObject = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Outer objects first. Ignores scripts that are not JSON. */
 const readJsonLd = (scripts: ReadonlyArray<string>): ReadonlyArray<JsonObject> => {
   const found: Array<JsonObject> = []
   for (const script of scripts) {
@@ -110,7 +107,6 @@ const readHead = (root: Root): Head => {
 
 const isHead = (node: { readonly nodeName: string }): boolean => node.nodeName === "head"
 
-/** Removes the site name, which many pages append. */
 const withoutSite = (title: string, site: string | undefined): string => {
   if (site === undefined) return title
   const at = title.lastIndexOf(site)
@@ -130,7 +126,6 @@ const dateNames =
 const authorNames =
   "author dc.creator dcterms.creator parsely-author sailthru.author byl citation_author article:author"
 
-/** Reads JSON-LD, OpenGraph and other `meta` elements, `<time>`, and the usual elements, in this order. */
 export const readMetadata = (root: Root): Metadata => {
   const { author, heading, jsonLd, language, meta, time, title } = readHead(root)
   const named = (names: string) => names.split(" ").flatMap((name) => meta.get(name) ?? [])

@@ -26,15 +26,10 @@ import { trimArticle } from "./trim.ts"
 const bodyOf = (root: Root): Element | undefined => findElement(root, ({ tagName }) => tagName === "body")
 
 const minArticleCharacters = 250
-/**
- * The share of the main region that Readability must find, for pages that declare themselves articles and for others.
- */
+/** The share of the main region that Readability must find. An `article` declares itself as such. */
 const minCoverage = { article: 0.1, other: 0.3 }
 
-/**
- * The article found by Readability, or the whole main region. Of documentation, listings and forums, Readability would
- * keep only a part.
- */
+/** Falls back to the main region: of documentation, listings and forums, Readability keeps only a part. */
 const findMainText = (body: Element, { isArticle, title }: Metadata): Element => {
   removeChrome(body)
   flatten(body)
@@ -61,7 +56,6 @@ export const removeTitleHeading = (root: Parent, title: string | null): void => 
   removeNodes(root, (node) => node === first)
 }
 
-/** For relative links. */
 const baseOf = (root: Root, url: string): string => {
   const base = findElement(root, ({ tagName }) => tagName === "base")
   return URL.parse((base && attribute(base, "href")) ?? "", url)?.href ?? url
@@ -76,7 +70,6 @@ const sheetOf = (root: Root): StyleSheet => {
   return sheet
 }
 
-/** The text of a page that needs its script. */
 const placeholder =
   /^(?:(?:loading|please wait|redirecting)\b.{0,40}|.{0,80}\b(?:enable|requires?|needs?|turn on|activate) java ?script\b.{0,200})$/i
 

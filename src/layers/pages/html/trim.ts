@@ -3,7 +3,6 @@ import { type Element, isElement, isText, type Node, type Parent, removeNodes, t
 
 const isBlock = (node: Node): node is Element => isElement(node) && !inlineElements.has(node.tagName)
 
-/** A block that contains no other block. */
 const isLine = (element: Element): boolean => {
   let hasBlock = false
   walk(element, (each) => {
@@ -15,7 +14,6 @@ const isLine = (element: Element): boolean => {
 
 const hasLetters = /[\p{L}\p{N}]/u
 
-/** True if all text of an element is links or a publication time. */
 const isLinksOnly = (element: Element): boolean => {
   let hasLink = false
   const waiting: Array<Node> = [...element.childNodes]
@@ -57,10 +55,7 @@ const linesOf = (root: Parent): ReadonlyArray<Line> => {
   return lines
 }
 
-/**
- * Removes lines that lead away from an article: those with only links, lists of such lines, short labels ("Related:",
- * "Photo:"), and headings with nothing left below.
- */
+/** Removes lines of only links, lists of them, labels such as "Related:", and headings with nothing left below. */
 export const trimArticle = (root: Element): void => {
   const gone = new Set<Node>()
   walk(root, (element) => {

@@ -13,7 +13,6 @@ const optionsIn = ({ after, before, excludeDomains, includeDomains, isNews }: Ca
   category: isNews ? "news" : undefined
 })
 
-/** Exa. The snippet is the passage that matches the query best. */
 export const type = SearchApi.type({
   url: "https://api.exa.ai",
   needsKey: true,

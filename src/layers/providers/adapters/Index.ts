@@ -6,12 +6,12 @@ import { DocumentIndex, type IndexStats } from "../../../services/index/Document
 import { untraced } from "../../../services/telemetry/Tracing.ts"
 import { define } from "../ProviderType.ts"
 
-/** Limit per statement. Postgres cancels the statement; the embedded database runs it to the end. */
+/** Postgres cancels the statement; the embedded database runs it to the end. */
 const statementTimeoutMs = 5_000
 
 const tooSlow = new Refusal({ reason: "timeout", message: `the store did not respond within ${statementTimeoutMs} ms` })
 
-/** Lifetime of a document count. Short for an empty index, because documents may be arriving. */
+/** Short for an empty index, because documents may be arriving. */
 const countTtl = { some: Duration.minutes(5), none: Duration.seconds(5) }
 
 const hasDocuments = ({ byTarget, documents }: IndexStats, target: Target): boolean =>
@@ -34,7 +34,7 @@ export const type = define({
           Effect.map(count, (stats) => !hasDocuments(stats, target)),
           () => Effect.succeed(false)
         )
-      // Counting reads the whole table. A target that had documents is recounted in the background instead of waiting.
+      // Counting reads the whole table, so a target that had documents is recounted in the background.
       const isEmpty = (target: Target) =>
         Effect.suspend(() =>
           latest !== undefined && hasDocuments(latest, target)

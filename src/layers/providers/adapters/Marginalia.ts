@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
-/** Marginalia, an index of small, text-heavy sites. The shared key `public` works but is often rate limited. */
+/** Indexes small, text-heavy sites. The shared key `public` works but is often rate limited. */
 export const type = SearchApi.type({
   url: "https://api2.marginalia-search.com",
   needsKey: true,

@@ -5,7 +5,7 @@ import * as UpstreamRequest from "../UpstreamRequest.ts"
 
 const compact = (date: string | undefined): string | undefined => date?.replaceAll("-", "")
 
-/** Mojeek, an independent index. It reports errors in the body of a 200 response. */
+/** Reports errors in the body of a 200 response. */
 export const type = SearchApi.type({
   url: "https://www.mojeek.com",
   needsKey: true,

@@ -13,7 +13,6 @@ import * as UpstreamRequest from "../UpstreamRequest.ts"
 /** Engines refuse pages that end beyond 10,000 rows (`index.max_result_window`). */
 const capabilities: Capabilities = {
   paging: { kind: "sized", maxPageSize: 100, maxPages: 100 },
-  // The operator chose the documents.
   safe: ["off", "moderate", "strict"],
   countries: "none",
   languages: "any"

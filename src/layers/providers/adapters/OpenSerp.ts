@@ -6,13 +6,11 @@ import * as UpstreamRequest from "../UpstreamRequest.ts"
 
 const earliest = "1990-01-01"
 
-/** The range needs both ends: `20260101..20260131`. */
 const dateRange = ({ after, before, today }: CallOptions): string | undefined =>
   after === undefined && before === undefined
     ? undefined
     : `${after ?? earliest}..${before ?? today}`.replaceAll("-", "")
 
-/** OpenSERP, self-hosted or in its cloud. It scrapes other engines and reports when they block it. */
 export const type = SearchApi.type({
   url: undefined,
   engines: ["google", "yandex", "baidu", "bing", "duck", "ecosia"],

@@ -22,7 +22,6 @@ const Options = Schema.Struct({
   /** The instance's URL, without `/search`. */
   ...address,
   ...Gate.options,
-  /** Sent with every request, for example credentials for a proxy in front of the instance. */
   headers: Schema.optionalKey(SecretHeaders),
   /** Rows per page. Engines decide it, and SearXNG's API can neither set nor report it. */
   pageSize: Schema.optionalKey(
@@ -35,7 +34,6 @@ const Options = Schema.Struct({
 
 const defaultPageSize = 10
 
-/** Maximum failed engines read from a response. */
 const maxUnresponsive = 200
 
 const enginesTtl = "10 minutes"
@@ -86,18 +84,15 @@ const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 // The position before a command. SearXNG splits at Python's whitespace, which includes U+001C to U+001F.
 const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
 
-/**
- * Escapes a query so that SearXNG searches for its exact text. SearXNG reads words that begin with `!`, `:`, `<` or, in
- * older versions, `?` as commands: `!go` picks another engine, `:de` another language, `<3` another timeout. It has no
- * escape character, so each such word gets a leading apostrophe, which engines ignore even inside a quoted phrase.
- */
+// SearXNG reads words that begin with `!`, `:`, `<` or, in older versions, `?` as commands: `!go` picks another engine.
+// It has no escape character, so each such word gets an apostrophe, which engines ignore even in a phrase.
 export const literalQuery = (query: string): string => query.replace(commandSign, "'")
 
 const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.slice(3).toUpperCase()}`
 
 const safesearch = { off: "0", moderate: "1", strict: "2" } as const
 
-/** Classifies SearXNG's English error text. Unknown text counts as unreachable, so that the next provider is tried. */
+/** Unknown text counts as unreachable, so that the next provider is tried. */
 const engineFailure = (text: string): RefusalReason => {
   if (/captcha|access denied|blocked|suspended/i.test(text)) return "blocked"
   if (/too many requests/i.test(text)) return "rate_limited"
@@ -105,11 +100,8 @@ const engineFailure = (text: string): RefusalReason => {
   return "unreachable"
 }
 
-/**
- * Remembers that an engine failed. SearXNG reports suspended engines, but its ancestor searx returns an empty page,
- * which must not pass for "no results" (R14). After a failure, an empty page is therefore a refusal until the engine
- * returns rows again or the suspension must have ended.
- */
+// SearXNG's ancestor searx returns an empty page for a suspended engine, which must not pass for "no results" (R14).
+// After a failure, an empty page is a refusal until the engine returns rows or the suspension must have ended.
 const makeSuspension = () => {
   let coolDown = CoolDown.closed
   let lastRefusal: Refusal | undefined
@@ -195,7 +187,6 @@ const capabilities = (pageSize: number, engine: string | undefined): Capabilitie
   options: optionsOf(engine)
 })
 
-/** An empty page is an error unless the search really found nothing (R14). */
 const readPage = (
   json: unknown,
   engine: string | undefined,
@@ -244,7 +235,6 @@ const readEmptyPage = (
     return []
   })
 
-/** One provider per engine of the instance. */
 export const make = (
   instance: string,
   options: typeof Options.Type
@@ -252,7 +242,7 @@ export const make = (
   Effect.gen(function* () {
     const base = options.url.replace(/\/+$/, "")
     const headers = {
-      // Keeps the error texts that `engineFailure` reads in English.
+      // `engineFailure` reads English error texts.
       "accept-language": "en",
       ...Record.mapEntries(options.headers ?? {}, (value, name) => [name.toLowerCase(), Redacted.value(value)])
     }
@@ -264,7 +254,7 @@ export const make = (
     const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
       ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
 
-    /** Names of the instance's engines. Undefined if they are hidden, for example by a proxy in front of `/config`. */
+    /** Undefined if they are hidden, for example by a proxy in front of `/config`. */
     const engines = yield* get("/config", {}, defaultQueueMs).pipe(
       Effect.map((json) =>
         Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))
@@ -282,7 +272,7 @@ export const make = (
 
       const fetchPage = ({ locale, options, page, query, safe }: UpstreamCall, maxQueueMs: number) => {
         const isNews = options?.isNews === true
-        // SearXNG would add the engines of the category to a named one. News come from all of its news engines.
+        // SearXNG adds all engines of a category to a named engine, so news come from all of its news engines.
         const asked = isNews ? undefined : engine
         const parameters = {
           q: literalQuery(query),

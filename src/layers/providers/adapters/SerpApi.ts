@@ -12,7 +12,6 @@ type Parameters = Readonly<Record<string, string | number | undefined>>
 interface Engine {
   readonly query: string
   readonly safe?: { readonly [S in Safe]: string | number } & { readonly parameter: string }
-  /** Omitted if the engine has only one page. */
   readonly page?: (call: UpstreamCall) => Parameters
   readonly locale: (call: UpstreamCall) => Parameters
   readonly options?: OptionSupport
@@ -98,7 +97,6 @@ const row = {
   }
 }
 
-/** SerpApi, the results of other engines. */
 export const type = SearchApi.type({
   url: "https://serpapi.com",
   engines: ["google", "bing", "duckduckgo", "yandex", "yahoo", "baidu", "naver"],

@@ -14,7 +14,7 @@ const row = {
     "message" in json && "statusCode" in json ? `error ${Upstream.wordsOf(json.message)}` : ""
 }
 
-/** Serper, Google's results. Without a public reference, it is limited to the page size that every client uses. */
+/** Limited to the page size that every client uses, because there is no public reference. */
 export const type = SearchApi.type({
   url: "https://google.serper.dev",
   needsKey: true,

@@ -4,7 +4,7 @@ import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
-/** Supported countries, which Tavily takes by name. Countries with several spellings are left out. */
+/** Tavily takes countries by name. Countries with several spellings are left out. */
 const countries = (
   "ae ar at au be bg br ca ch cl cn co de dk ee eg es fi fr gb gr hr hu id ie il in it jp ke kr lt lv mx my ng nl no nz " +
   "pe ph pk pl pt ro sa se sg si sk th tn ua us za"
@@ -20,7 +20,6 @@ const optionsIn = ({ after, before, excludeDomains, freshness, includeDomains }:
   exclude_domains: listed(excludeDomains)
 })
 
-/** Tavily, a single page of results made for language models. */
 export const type = SearchApi.type({
   url: "https://api.tavily.com",
   needsKey: true,

@@ -9,7 +9,7 @@ import { credentialHeaders, indexUrl, type Options } from "./options.ts"
 const limits = {
   responseBytes: 8 * 1024 * 1024,
   request: "2 minutes",
-  /** Documents that the engine has no capacity for are sent again, for about a minute in total. */
+  /** For documents that the engine has no capacity for; about a minute in total. */
   tries: 6,
   problems: 100
 } as const
@@ -68,7 +68,7 @@ const connect = (client: UpstreamClient["Service"], options: Options) => {
         })
       )
 
-  /** True if this call created the index. An index of that name that Quarry did not create is left alone. */
+  /** True if this call created the index. An index that Quarry did not create is left alone. */
   const ensure = Effect.gen(function* () {
     const found = yield* send("GET", "/_mapping", null)
     if (found.status === 200) {
@@ -108,7 +108,6 @@ const busy = "The engine has no capacity for more documents (429). Run the same 
 
 type Bulk = ReturnType<typeof connect>["bulk"]
 
-/** Sends documents again, with growing pauses, if the engine has no capacity for them. */
 const write = Effect.fnUntraced(function* (bulk: Bulk, items: ReadonlyArray<BulkItem>) {
   const left = yield* Ref.make(items)
   const total = yield* Ref.make(nothing)
@@ -132,7 +131,6 @@ const add = (sum: typeof nothing, more: typeof nothing): typeof nothing => ({
   problems: [...sum.problems, ...more.problems].slice(0, limits.problems)
 })
 
-/** For indexes that the provider file at `path` names. */
 export const layer = (
   path: string | undefined
 ): Layer.Layer<ExternalIndexes, never, FileSystem.FileSystem | UpstreamClient> =>

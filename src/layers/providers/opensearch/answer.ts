@@ -5,7 +5,6 @@ import * as Upstream from "../Upstream.ts"
 
 const Texts = Schema.Struct({ title: Schema.String, description: Schema.optionalKey(Schema.String) })
 
-/** Contains only the object of the document's language. */
 const Source = Schema.StructWithRest(Schema.Struct({ url: Schema.String }), [
   Schema.Record(Schema.String, Schema.Union([Texts, Schema.String]))
 ])

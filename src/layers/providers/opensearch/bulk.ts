@@ -6,7 +6,6 @@ import { documentId, toSource } from "./mapping.ts"
 /** Engines accept up to 100 MB per request and recommend a few megabytes. */
 export const bulkLimits = { documents: 500, bytes: 5 * 1024 * 1024 }
 
-/** The two lines of a `_bulk` body that write one document. */
 export interface BulkItem {
   readonly url: string
   readonly lines: string
@@ -17,7 +16,6 @@ export const toItem = (document: Document, target: Target | undefined): BulkItem
   lines: `${JSON.stringify({ index: { _id: documentId(document.url, target) } })}\n${JSON.stringify(toSource(document, target))}\n`
 })
 
-/** A document above the byte limit gets its own body. */
 export const toBodies = (items: ReadonlyArray<BulkItem>): ReadonlyArray<ReadonlyArray<BulkItem>> => {
   const bodies: Array<Array<BulkItem>> = []
   let bytes = 0
@@ -47,7 +45,6 @@ const Answer = Schema.Struct({ errors: Schema.Boolean, items: Schema.Array(Outco
 const decode = Schema.decodeUnknownResult(Answer)
 
 export interface BulkOutcome {
-  /** To send again, because the engine had no capacity for them. */
   readonly again: ReadonlyArray<BulkItem>
   readonly written: number
   readonly rejected: ReadonlyArray<{ readonly url: string; readonly problem: string }>

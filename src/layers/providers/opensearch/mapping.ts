@@ -4,10 +4,7 @@ import { wordsOf } from "../../../domain/index/words.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import type { Document } from "../../../services/index/DocumentIndex.ts"
 
-/**
- * Documents in an OpenSearch or Elasticsearch index. A document's texts are in the object of its language, whose
- * analyzer stems them, and copied into `plain`, whose analyzer does not.
- */
+/** Texts are stored by language, whose analyzer stems them, and copied into `plain`, whose analyzer does not. */
 
 const analyzers = {
   en: "english",
@@ -39,7 +36,6 @@ export const groupOf = (language: string | undefined): LanguageGroup =>
 const texts = ["title", "headings", "address", "description", "content"] as const
 type TextField = (typeof texts)[number]
 
-/** As in the built-in index. */
 const weights: Readonly<Record<TextField, number>> = {
   title: fieldWeights.title,
   headings: fieldWeights.headings,
@@ -48,7 +44,6 @@ const weights: Readonly<Record<TextField, number>> = {
   content: fieldWeights.content
 }
 
-/** Weighted fields of a language group or of `plain`, in query syntax. */
 export const weightedFields = (group: LanguageGroup | "plain"): ReadonlyArray<string> =>
   texts.map((name) => `${group}.${name}^${weights[name]}`)
 
@@ -88,10 +83,8 @@ export const indexBody = {
   }
 } as const
 
-/** Used in place of a target by documents for all targets. */
 export const allTargets = "all"
 
-/** One document per address and target, as in the built-in index. */
 export const documentId = (url: string, target: Target | undefined): string =>
   createHash("sha256")
     .update(`${target ?? allTargets} ${url}`)

@@ -10,7 +10,6 @@ const secret = Schema.RedactedFromValue(aString)
 /** Names that both engines accept and that do not change the path. */
 const indexName = { message: "must be the name of one index: lower-case letters, digits, -, _ and ." }
 
-/** A user with a password, an API key, or neither (behind a proxy that signs in). */
 const oneCredential = Schema.makeFilter(
   ({
     apiKey,
@@ -45,7 +44,6 @@ export const Options = Schema.Struct({
 }).check(requirePrivacy, oneCredential)
 export type Options = typeof Options.Type
 
-/** Without a trailing slash. */
 export const indexUrl = ({ index, url }: Options): string => `${url.replace(/\/+$/, "")}/${index}`
 
 export const credentialHeaders = ({ apiKey, password, username }: Options): Readonly<Record<string, string>> => {

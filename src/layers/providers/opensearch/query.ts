@@ -21,7 +21,6 @@ const scored = (scoring: Scoring, query: string, group: LanguageGroup | "plain")
     : { multi_match: { query, type: "cross_fields", fields, operator: "or" } }
 }
 
-/** An invalid site matches nothing. */
 const belowSite = (text: string): object => {
   const site = parseSite(text)
   if (site === undefined) return { match_none: {} }
@@ -33,7 +32,7 @@ const belowSite = (text: string): object => {
 const anyOf = (queries: ReadonlyArray<object>): ReadonlyArray<object> =>
   queries.length === 0 ? [] : [{ bool: { should: queries, minimum_should_match: 1 } }]
 
-/** Words in the query's language and unstemmed; phrases, exclusions and sites are strict. */
+/** Words match in the query's language and unstemmed; phrases, exclusions and sites are strict. */
 export const searchBody = (call: UpstreamCall, target: Target, scoring: Scoring) => {
   const { excluded, excludedSites, phrases, sites, words } = readParts(call.query)
   const group = groupOf(call.language)

@@ -16,7 +16,6 @@ const Response = Schema.Struct({
   statuses: Schema.optionalKey(Schema.Array(Status))
 })
 
-/** Uses the key of Exa's search. */
 export const type = ReaderApi.type({
   url: "https://api.exa.ai",
   needsKey: true,

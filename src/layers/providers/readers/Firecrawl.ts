@@ -26,7 +26,6 @@ const first = (value: unknown): string | undefined => {
   return typeof one === "string" ? one : undefined
 }
 
-/** Firecrawl's cloud, or a self-hosted instance at `url`. It has a browser. */
 export const type = ReaderApi.type({
   url: "https://api.firecrawl.dev",
   needsKey: false,

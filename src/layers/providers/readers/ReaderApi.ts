@@ -30,7 +30,6 @@ export interface RemotePage {
 
 export type RemoteOutcome = RemotePage | { readonly reason: UnreadableReason; readonly httpStatus?: number | undefined }
 
-/** An adapter consists only of this description. */
 export interface ReaderApi<A> {
   readonly url: string
   readonly needsKey: boolean
@@ -38,7 +37,6 @@ export interface ReaderApi<A> {
     page: URL,
     to: { readonly url: string; readonly key: Redacted.Redacted | undefined; readonly timeoutMs: number }
   ) => UpstreamRequest
-  /** The documented response. Anything else is a failure of the reader. */
   readonly response: Schema.ConstraintDecoder<A>
   readonly outcome: (response: A) => RemoteOutcome
   readonly dialect?: Upstream.Dialect

@@ -7,7 +7,6 @@ const Response = Schema.Struct({
   failed_results: Schema.optionalKey(Schema.Array(Schema.Unknown))
 })
 
-/** Uses the key of Tavily's search. A page that could not be read has no text. */
 export const type = ReaderApi.type({
   url: "https://api.tavily.com",
   needsKey: true,

@@ -4,7 +4,6 @@ import * as Jina from "./Jina.ts"
 import type { ReaderType } from "./ReaderApi.ts"
 import * as Tavily from "./Tavily.ts"
 
-/** By name in the provider file. */
 export const readerTypes: Readonly<Record<string, ReaderType>> = {
   firecrawl: Firecrawl.type,
   jina: Jina.type,

@@ -82,11 +82,8 @@ interface Deps {
 
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
-/**
- * Points the account to the allowance of its plan's current period. An existing allowance keeps its used credits (R31,
- * R32), and its quota never drops below them. Without `quota` it also keeps its quota. `own` is the quota for a trial
- * whose mailbox has already used its grant in another account.
- */
+// An existing allowance keeps its used credits, and its quota never drops below them (R31, R32). Without `quota` it
+// also keeps its quota. `own` is the quota for a trial whose mailbox has already used its grant in another account.
 const enterPeriod = Effect.fnUntraced(function* (
   { clock, sql }: Deps,
   account: Account,
@@ -288,7 +285,6 @@ const removeEvents = ({ sql }: Deps, id: string) =>
     { discard: true }
   )
 
-/** Clears the account's customer id, and queues the customer's deletion at the payment provider. */
 const leaveProvider = ({ sql }: Deps, id: string, now: Date) => sql`
   with left_behind as (
     update billing_accounts b set customer_id = null

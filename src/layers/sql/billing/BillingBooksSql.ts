@@ -46,10 +46,7 @@ const idRows = rowsOf(Schema.Struct({ id: Schema.String }))
 const readingRow = rowOf(Schema.Struct({ reading: Schema.BigInt }))
 const lostRow = rowOf(Schema.Struct({ is_dispute_lost: Schema.Boolean }))
 
-/**
- * Every ledger function takes the wallet's lock first. The transaction is idempotent, and is retried if its response is
- * lost.
- */
+/** Takes the wallet's lock first, like every ledger function. Must be idempotent, because it is retried. */
 const behindWallet = <A>(
   { sql }: Deps,
   accountId: string,
@@ -59,7 +56,6 @@ const behindWallet = <A>(
     sql.withTransaction(Effect.andThen(sql`select from wallets where account_id = ${accountId} for update`, book))
   )
 
-/** Reads the account's plan and its last reading. Undefined for a deleted or unknown account. */
 const openAccount = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`
     insert into billing_accounts (account_id)
@@ -127,7 +123,7 @@ const writeOrder = ({ sql }: Deps, order: Order, accountId: string, reading: num
   on conflict (id) do update set status = excluded.status, net_cents = excluded.net_cents,
     refunded_cents = excluded.refunded_cents, granted = excluded.granted, reading = excluded.reading`
 
-/** Total credits that the order grants: none until it is paid, and never a second time (R38). */
+/** None until the order is paid, and never a second time (R38). */
 const grantedBy = ({ netCents, purchase, status }: Order, before: OrderRow | undefined): number => {
   if (before !== undefined && before.granted > 0n) return Number(before.granted)
   return purchase.kind === "pack" && status === "paid"

@@ -137,7 +137,6 @@ const turns = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
 
 type Methods = keyof ReturnType<typeof deliveries> | keyof ReturnType<typeof removals> | keyof ReturnType<typeof turns>
 
-/** Pending deliveries, customer removals and sweeps. Replicas claim them without waiting for each other. */
 export const make = (sql: SqlClient.SqlClient, clock: StoreClock): Pick<BillingBooks["Service"], Methods> => ({
   ...deliveries(sql, clock),
   ...removals(sql, clock),

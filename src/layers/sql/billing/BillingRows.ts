@@ -6,7 +6,7 @@ import { columnsOf } from "../Rows.ts"
 
 const SoldPlan = Schema.Literals(soldPlans)
 
-/** Plan changes within a period that came without an order, as stored in `steps`. */
+/** Plan changes within a period that came without an order. */
 const Steps = Schema.Array(Schema.Struct({ plan: SoldPlan, at: Schema.Number }))
 
 export const SubscriptionRow = Schema.Struct({

@@ -24,10 +24,7 @@ export const writeSubscription = (
     pending_at = excluded.pending_at, past_due_at = excluded.past_due_at, modified_at = excluded.modified_at,
     first_plan = excluded.first_plan, steps = excluded.steps`
 
-/**
- * Moves a period to the provider's dates if it was opened before the provider's notification arrived (R31). The row is
- * updated in place, so its usage still counts and no quota is granted twice. Does nothing if the period already exists.
- */
+/** Moves a period that was opened before the provider's notification (R31), in place: no quota is granted twice. */
 const movePeriod = (
   sql: SqlClient.SqlClient,
   accountId: string,
@@ -67,7 +64,7 @@ const enterPeriod = Effect.fnUntraced(function* (
 const enterTrial = (sql: SqlClient.SqlClient, accountId: string, quota: number) => sql`
   update accounts set allowance_id = trial_enter(id, email, ${quota}::bigint, true, 0) where id = ${accountId}`
 
-/** Updates the account's plan, period and scheduled change to match its terms. Usage in a period still counts (R31). */
+/** Usage in a period still counts (R31). */
 export const enterTerms = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   accountId: string,

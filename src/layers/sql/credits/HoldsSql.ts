@@ -25,7 +25,6 @@ const toHold = (row: typeof HoldRow.Type): ListedHold => ({
   isOverdue: row.is_overdue
 })
 
-/** SQL condition for a hold that should already have been swept. */
 const overdue = "expires_at < clock_timestamp() - interval '1 minute'"
 
 const list = (sql: SqlClient.SqlClient, { accountId, limit, overdueOnly }: HoldFilter) => {

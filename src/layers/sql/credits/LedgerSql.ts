@@ -31,13 +31,10 @@ import * as VerificationRuns from "./VerificationRuns.ts"
 export interface LedgerOptions {
   /** Enables sweeping of expired holds and old idempotency keys. True by default, false in commands. */
   readonly hasUpkeep?: boolean | undefined
-  /**
-   * Lifetime of a hold that is not ended. Must exceed the longest request plus its drain. Together with the sweep
-   * interval, it must stay below the two minutes within which credits return after a crash (R29).
-   */
+  /** Exceeds the longest request plus its drain. With the sweep, credits return within two minutes of a crash (R29). */
   readonly lease?: Duration.Duration | undefined
   readonly sweepInterval?: Duration.Duration | undefined
-  /** Interval for clearing old idempotency keys. Well below a day, so that a partition is empty before its day. */
+  /** Well below a day, so that a partition is empty before its day. */
   readonly keysClearingInterval?: Duration.Duration | undefined
 }
 
@@ -69,7 +66,6 @@ const openPeriod = Effect.fnUntraced(function* (deps: Deps, accountId: string, t
   yield* deps.submitOpening({ accountId, plan, cycleStart, period })
 })
 
-/** Submits a reservation until the account's current period is open. */
 const submitted = Effect.fnUntraced(function* (
   deps: Deps,
   account: Account,
@@ -199,13 +195,11 @@ const peek = (deps: Deps) =>
     return { plan, quota, used, balance, periodStart: period?.start, resetsAt: period?.end }
   }, Effect.orDie)
 
-/** The allowance of a row, or of the next period if the row's period has ended. */
 const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Account, row: Statements.TermsRow) {
   const hasEnded = row.period_end !== null && row.period_end.getTime() <= (yield* storeTime(deps.clock))
   return hasEnded ? yield* allowance(deps)(account) : toAllowance(row)
 })
 
-/** The error for a request that the account can pay for, but its key's budget cannot. */
 const overBudget = Effect.fnUntraced(function* (
   deps: Deps,
   account: Account,
@@ -272,7 +266,6 @@ const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlErro
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
   )
 
-/** A failure is logged and left to the next sweep. */
 const sweepWatched = (sql: SqlClient.SqlClient) =>
   sweep(sql).pipe(
     Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
@@ -294,7 +287,6 @@ const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: Ledge
   )
 })
 
-/** The ledger in Postgres or PGlite. Sweeps expired holds and old idempotency keys until the scope closes. */
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     Ledger,

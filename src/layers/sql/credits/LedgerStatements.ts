@@ -23,13 +23,12 @@ export interface Reservation {
   readonly budgetId?: string | undefined
 }
 
-/** Lifetime of holds, and the replica that makes them (undefined in a command). */
 export interface Lease {
   readonly leaseMs: number
   readonly replicaId: string | undefined
 }
 
-/** An account's plan, balance and allowance. The allowance's columns are null before the first search. */
+/** The allowance's columns are null before the first search. */
 export const TermsRow = Schema.Struct({
   quota: Schema.NullOr(Schema.BigInt),
   used: Schema.NullOr(Schema.BigInt),
@@ -60,7 +59,6 @@ const OverBudgetRow = Schema.Struct({
 })
 export type OverBudgetRow = typeof OverBudgetRow.Type
 
-/** Budget columns of rows with any other status. */
 const withinBudget = { budget_credits: Schema.Null, budget_period: Schema.Null, budget_spent: Schema.Null }
 
 const UnknownRow = Schema.Struct({
@@ -113,7 +111,6 @@ const reserveArguments = (
   ${leaseMs}::bigint,
   ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
 
-/** Concurrent calls share one call of `ledger_reserve`. */
 export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<Reservation, ReserveRow>({
     name: "ledger_reserve",
@@ -133,7 +130,6 @@ export interface KeyedReservation extends Reservation {
 /** Lower because of the stored answers: a batch has at most 64 × `maxAnswerBytes`. */
 const maxKeyedBatch = 64
 
-/** For requests with idempotency keys. Concurrent calls share one statement. */
 export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
   makeGroupCommit<KeyedReservation, ReserveRow>({
     name: "ledger_reserve_keyed",
@@ -186,14 +182,13 @@ interface Ending {
   readonly hold: Hold
   readonly charge: number
   readonly records: ReadonlyArray<LogEntry>
-  /** True after the first send. If it is sent again, the first response was lost. */
+  /** If an entry is sent again, the first response was lost. */
   sent: boolean
 }
 
 const SettleRow = Schema.Struct({ charged: Schema.NullOr(Schema.BigInt), balance: Schema.BigInt })
 const settleRows = rowsOf(SettleRow)
 
-/** Each entry has the position of its hold in the batch. */
 const recordsOf = (batch: ReadonlyArray<Ending>): string =>
   JSON.stringify(
     batch.flatMap((entry, index) => entry.records.map((record) => ({ n: index + 1, ...toColumns(record) })))
@@ -221,15 +216,14 @@ const settleArguments = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Ending>)
   ${batch.map((entry) => BigInt(entry.charge))}::bigint[],
   ${recordsOf(batch)}::json`
 
-/** Concurrent calls share one call of `ledger_settle`. */
 export const endings = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Ending, Settlement | "expired">({
     name: "ledger_settle",
     ownerOf: (ending) => ending.hold.accountId,
     maxBatch,
     maxPerOwner: maxPerAccount,
-    // If the connection is lost during the commit, the charge is unknown, and an error would claim that nothing was
-    // charged (I4). So the statement is resent until the lease has ended, when the hold is gone in either case.
+    // After a lost connection the charge is unknown, and an error would claim that nothing was charged (I4). The
+    // statement is therefore resent until the lease ends, when the hold is gone in either case.
     uncertainty: lease,
     run: endingBy((batch) =>
       settleRows(sql`select charged, balance from ledger_settle(${settleArguments(sql, batch)}) order by n`)
@@ -261,12 +255,10 @@ export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration)
     )
   })
 
-/** Clears the partition of idempotency keys that the next day will use. */
 export const clearKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, clock: StoreClock) {
   yield* sql`select idempotency_clear(${new Date(yield* storeTime(clock))}::timestamptz)`
 })
 
-/** One search of a hold, charged before the rest. */
 interface Part {
   readonly hold: Hold
   /** `hld_` and 32 hex characters, as if the search had its own hold. It is the cause of the ledger entry. */
@@ -276,7 +268,6 @@ interface Part {
 
 const partRows = rowsOf(Schema.Struct({ charged: Schema.NullOr(Schema.BigInt) }))
 
-/** Concurrent calls share one call of `ledger_settle_part`. */
 export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
   makeGroupCommit<Part, "settled" | "expired">({
     name: "ledger_settle_part",
@@ -316,7 +307,6 @@ export const readPeriod = (sql: SqlClient.SqlClient, accountId: string, { start 
 
 const trialRow = rowOf(Schema.Struct({ used: Schema.BigInt, is_taken: Schema.Boolean }))
 
-/** The trial that `trial_enter` would select, and whether another active account holds the mailbox's grant. */
 export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
   trialRow(sql`
     with granted as (
@@ -336,7 +326,7 @@ const GrantRow = Schema.Struct({
 })
 const grantRow = rowOf(GrantRow)
 
-/** Once per `cause`. */
+/** Idempotent by `cause`. */
 export const addCredits = (
   sql: SqlClient.SqlClient,
   grant: { readonly accountId: string; readonly credits: number; readonly reason: string; readonly cause: string }
@@ -353,7 +343,7 @@ const adjustedRow = rowOf(
   })
 )
 
-/** Once per `cause`. Undefined for an unknown account. */
+/** Idempotent by `cause`. Undefined for an unknown account. */
 export const adjustCredits = Effect.fnUntraced(function* (
   { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
   it: Adjustment,

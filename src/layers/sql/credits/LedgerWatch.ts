@@ -48,7 +48,7 @@ const check = (sql: SqlClient.SqlClient) =>
     Effect.catchCause((cause) => Effect.logWarning("The newest entries of the books could not be checked.", cause))
   )
 
-/** Reports the last run of any replica, so that the age of the last verification is known after a restart. */
+/** Reports the last run of any replica, so that its age is known after a restart. */
 const reportLastRun = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const last = yield* VerificationRuns.readLast(sql)
@@ -61,10 +61,9 @@ const reportLastRun = (sql: SqlClient.SqlClient) =>
     yield* Metric.update(ledgerProblems.of("closed"), Number(last?.closed_problems ?? 0))
   })
 
-/** Maximum discrepancies logged per nightly run. The metric counts all, and `ledger verify` lists them. */
+/** The metric counts all, and `ledger verify` lists them. */
 const maxLogged = 100
 
-/** Verifies all books if tonight's run is due and no other replica is running it. */
 const verifyNightly = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const night = yield* VerificationRuns.takeNight(sql)
@@ -78,7 +77,7 @@ const verifyNightly = (sql: SqlClient.SqlClient) =>
     Effect.catchCause((cause) => Effect.logWarning("The books could not be verified. This will be retried.", cause))
   )
 
-/** Reports discrepancies in metrics and logs. Repairs nothing, so that operators see the books as they were. */
+/** Repairs nothing, so that operators see the books as they were. */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient> = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

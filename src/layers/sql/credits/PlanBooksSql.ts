@@ -62,7 +62,6 @@ const candidates = ({ own, sql }: Deps, after: string, now: Date) =>
 const HeldRow = Schema.Struct({ ...AccountRow.fields, period_end: Schema.NullOr(Schema.Date) })
 const heldRows = rowsOf(HeldRow)
 
-/** The change of one account, as JSON. `gained` is the increase of its current period's quota. */
 const changeOf = (row: typeof HeldRow.Type, own: PlanTable, now: number) => {
   const account = toAccount(row)
   const { agreedConcurrency = false, agreedQuota = false, cycleStart, id, next, plan, quota } = account
@@ -82,9 +81,7 @@ const changeOf = (row: typeof HeldRow.Type, own: PlanTable, now: number) => {
   }
 }
 
-/**
- * Holds the wallets' locks. A trial whose mailbox has already used its grant in another account gains nothing (R32).
- */
+/** Holds the wallets' locks. A trial whose mailbox already used its grant in another account gains nothing (R32). */
 const changeTogether = ({ clock, own, sql }: Deps, ids: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     yield* sql`select from wallets where account_id = any (${ids}::text[]) order by account_id for update`

@@ -15,18 +15,15 @@ import {
   trialBooks
 } from "./Verification.ts"
 
-/** Hour of the day, in UTC, at which the nightly run is due. */
+/** In UTC. */
 const nightHour = 3
-/** Minutes without progress after which another replica takes over the run. */
+/** After this long without progress, another replica takes over the run. */
 const leaseMinutes = 30
 const keptDays = 90
 
 const idRow = rowOf(Schema.Struct({ id: Schema.BigInt }))
 
-/**
- * By the database's clock. Undefined if the run is done or another replica has it. The first replica that starts after
- * a missed night catches up.
- */
+/** By the database's clock. Undefined if the run is done or another replica has it. Catches up after a missed night. */
 export const takeNight = (sql: SqlClient.SqlClient) =>
   idRow(sql`
     with due as (select (clock_timestamp() at time zone 'utc' - ${nightHour} * interval '1 hour')::date as night)
@@ -40,7 +37,7 @@ export const takeNight = (sql: SqlClient.SqlClient) =>
     where v.finished_at is null and v.lease_until <= clock_timestamp()
     returning id`)
 
-/** Starts an operator's run. The operator waits for it, so no replica takes it over. */
+/** The operator waits for the run, so no replica takes it over. */
 const begin = (sql: SqlClient.SqlClient) => idRow(sql`insert into ledger_verifications default values returning id`)
 
 const finish = (sql: SqlClient.SqlClient, id: bigint, { accounts, isFull, problems }: Findings) => sql`
@@ -52,11 +49,9 @@ const finish = (sql: SqlClient.SqlClient, id: bigint, { accounts, isFull, proble
 const deleteOldRuns = (sql: SqlClient.SqlClient) => sql`
   delete from ledger_verifications where started_at < clock_timestamp() - ${keptDays} * interval '1 day'`
 
-/** Accounts per statement. Bounds the database's memory and the age of its snapshots. */
+/** Bounds the database's memory and the age of its snapshots. */
 const accountsOfRange = 1_000
-/** A run counts all discrepancies. */
 const maxListed = 10_000
-/** Closed entries that a run rereads, starting with the least recently read. */
 const rereadEntries = 1_000_000
 const rereadTogether = 100_000
 
@@ -64,22 +59,17 @@ export interface Findings {
   readonly accounts: number
   readonly isFull: boolean
   readonly problems: Readonly<Record<ProblemKind, number>>
-  /** The first 10,000 at most. */
   readonly discrepancies: ReadonlyArray<Discrepancy>
 }
 
 interface Run {
   readonly sql: SqlClient.SqlClient
   readonly isFull: boolean
-  /** Runs after each statement, so that no other replica takes over the run. */
   readonly extendLease: Effect.Effect<unknown, SqlError.SqlError>
   readonly note: (found: ReadonlyArray<Discrepancy>) => void
 }
 
-/**
- * Runs a comparison that closes entries. Comparisons run one at a time, because two would add the same entries to a
- * month. JIT is off: compiling the many expressions takes the database longer than it saves.
- */
+/** One at a time, or two would add the same entries to a month. Without JIT, which takes longer than it saves. */
 const compare = Effect.fnUntraced(function* ({ extendLease, note, sql }: Run, statement: Statement.Statement<object>) {
   const rows = yield* unlimited(
     sql,
@@ -102,7 +92,6 @@ const readRange = (sql: SqlClient.SqlClient, after: string) =>
     select max(id) as last, count(*) as accounts
     from (select id from accounts where id > ${after} order by id limit ${accountsOfRange}) as t`)
 
-/** By ranges, so that memory stays bounded. Returns the number of accounts. */
 const compareAccounts = Effect.fnUntraced(function* (run: Run) {
   const { isFull, sql } = run
   let accounts = 0
@@ -122,10 +111,7 @@ const compareAccounts = Effect.fnUntraced(function* (run: Run) {
 
 const dueRows = rowsOf(Schema.Struct({ month: Schema.String, account_id: Schema.String, entries: Schema.BigInt }))
 
-/**
- * Accounts of one closed month that were not read since the run started, the least recently read month first. Excludes
- * accounts with a discrepancy, because their months stay due until they are repaired.
- */
+/** Least recently read month first. Skips accounts with a discrepancy, whose months stay due until repaired. */
 const readDue = (sql: SqlClient.SqlClient, startedAt: Date, wrong: ReadonlySet<string>) => {
   const isDue = sql`read_at < ${startedAt} and account_id <> all (${[...wrong]}::text[])`
   return dueRows(sql`
@@ -135,7 +121,6 @@ const readDue = (sql: SqlClient.SqlClient, startedAt: Date, wrong: ReadonlySet<s
     group by month, account_id order by min(read_at), account_id limit ${accountsOfRange}`)
 }
 
-/** Rereads up to `rereadEntries` closed entries. Stops early once there are more discrepancies than a run lists. */
 const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
   const wrong = new Set<string>()
   let left = rereadEntries
@@ -143,7 +128,6 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
     const due = yield* readDue(run.sql, startedAt, wrong)
     if (due.length === 0) return
     let entries = 0
-    // The first account is read regardless of its size.
     const ids = due.filter((row, index) => {
       const isRead = index === 0 || entries < Math.min(left, rereadTogether)
       if (isRead) entries += Number(row.entries)
@@ -164,10 +148,7 @@ const reread = Effect.fnUntraced(function* (run: Run, startedAt: Date) {
 
 const startedRow = rowOf(Schema.Struct({ started_at: Schema.Date, is_first: Schema.Boolean }))
 
-/**
- * Takes no lock that searches need. Statements have no time limit, because an account may have millions of entries. The
- * first run reads everything, like a full run.
- */
+/** Takes no lock that searches need, and has no time limit. The first run reads everything, like a full run. */
 const verifyAll = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   id: bigint,
@@ -195,7 +176,6 @@ const verifyAll = Effect.fnUntraced(function* (
   return { accounts, isFull, problems, discrepancies }
 })
 
-/** Stores the findings, which every replica reports in metrics. */
 export const verify = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   options: { readonly isFull: boolean; readonly night?: bigint }

@@ -25,20 +25,15 @@ const maxUncertainCandidates = 400
 
 const textsAtOnce = 20
 
-/**
- * Maximum documents scored per query. The rarest words are read first. For words that are too common to read in full,
- * the documents loaded first are scored.
- */
+/** The rarest words are read first. For very common words, the documents loaded first are scored. */
 const maxPostings = 1_000_000
 
-/** Maximum bytes of a posting: a 3-byte id difference, a frequency and a length in one. */
+/** A 3-byte id difference, and a byte for frequency and length. */
 const bytesOfPosting = 4
 
-/** Maximum query words to correct, and maximum index terms to compare with each. */
 const maxMisspelt = 3
 const maxCompared = 3_000
 
-/** Characters of a document searched for a snippet. `wholeContent` exceeds any document. */
 const maxSnippetSource = 20_000
 const wholeContent = 1_000_000
 
@@ -127,7 +122,6 @@ interface ReadSlot extends QuerySlot {
   readonly meant: ReadonlyArray<{ readonly term: string; readonly weight: number }>
 }
 
-/** Adds similarly spelled terms for words that occur in no document. */
 const respell = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   slots: ReadonlyArray<QuerySlot>,
@@ -157,7 +151,6 @@ const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, k
   )
 }
 
-/** Adds documents to the slots. A word without documents still counts as part of the query. */
 const scoredSlots = (
   slots: ReadonlyArray<ReadSlot>,
   { collection, lists }: Postings
@@ -174,14 +167,12 @@ const scoredSlots = (
     return [{ terms, role, worth: times * rarity(collection, most), meant }]
   })
 
-/** True for a query without phrases and site paths: its postings alone determine which documents match. */
+/** Without phrases and site paths, the postings alone determine which documents match. */
 const isExact = ({ excludedPhrases, excludedSites, phrases, sites }: QueryTerms): boolean =>
   phrases.length + excludedPhrases.length === 0 && ![...sites, ...excludedSites].some((site) => site.includes("/"))
 
-/** The options of a search: slots that documents must match, and a check for what terms cannot express. */
 interface Filter {
   readonly slots: ReadonlyArray<QuerySlot>
-  /** True if the slots alone decide. */
   readonly isExact: boolean
   readonly admits: (url: URL, published: string | null) => boolean
 }
@@ -217,7 +208,6 @@ interface Ranked {
   readonly url: string
 }
 
-/** Ranks the matching documents, best first. Also returns the weight of each term. */
 const rank = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   request: SearchRequest,
@@ -235,7 +225,6 @@ const rank = Effect.fnUntraced(function* (
   const scored = scoredSlots(slots, postings)
   const limit = isExact(query) && filter.isExact ? maxCandidates : maxUncertainCandidates
   const isWanted = filter.slots.length > 0 && scored.some(({ worth }) => worth > 0)
-  // The filters admit documents that have no word of the query.
   const best = bestDocuments(scored, collection, limit).filter(({ score }) => !isWanted || score > 0)
   const worths = new Map(
     scored.flatMap(({ meant, worth }) => (worth === 0 ? [] : meant.map(({ term }) => [term, worth] as const)))
@@ -317,7 +306,6 @@ const search =
       })
     }).pipe(Effect.orDie)
 
-/** The description, or an excerpt of the content if only the content has a word of the query. */
 const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfToken): string => {
   const own = snippetOf(description, worth)
   if (content === "" || hasWorth(description, worth)) return own
@@ -348,7 +336,6 @@ const clear = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["clear"] =>
     })
   ).pipe(Effect.orDie)
 
-/** The search index in SQL: the database stores documents and postings, and `domain/index` reads and ranks them. */
 export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Layer.effect(
   DocumentIndex,
   Effect.map(SqlClient.SqlClient, (sql) =>

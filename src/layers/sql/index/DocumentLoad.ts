@@ -10,11 +10,11 @@ import * as DocumentSegments from "./DocumentSegments.ts"
 
 const batchSize = 1_000
 
-/** Maximum documents per segment, or fewer if their texts are long, because a segment is built in memory. */
+/** Fewer if their texts are long, because a segment is built in memory. */
 const segmentDocuments = 20_000
 const segmentUnits = 16_000_000
 
-/** Growth, as a share of all documents, that triggers ANALYZE after a load. */
+/** Growth, as a share of all documents, after which a load runs ANALYZE. */
 const analyzedGrowth = 0.2
 
 /** Documents processed before yielding to searches of this process. */
@@ -50,7 +50,6 @@ const toRow = ({ content = "", description, headings = "", language, published =
 type Row = ReturnType<typeof toRow>
 type Column = Exclude<keyof Row, "terms">
 
-/** Converts documents to rows. Yields regularly, so that the previous segment can be written meanwhile. */
 const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray<Row>> =>
   Effect.map(
     Effect.forEach(Arr.chunksOf(documents, readWithoutPause), (chunk) =>
@@ -62,10 +61,7 @@ const toRows = (documents: ReadonlyArray<Document>): Effect.Effect<ReadonlyArray
     (rows) => rows.flat()
   )
 
-/**
- * Returns the new and changed documents with their numbers. Skips unchanged ones, so a nightly load of an unchanged
- * site is cheap. A changed document gets a new number.
- */
+/** Skips unchanged documents, so a nightly load is cheap. A changed document gets a new number. */
 const write = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>, target: Target | null) => {
   const column = (name: Column) => rows.map((row) => row[name])
   return writtenRows(sql`
@@ -150,7 +146,7 @@ const collectSegments = (writeRows: (rows: ReadonlyArray<Row>) => Effect.Effect<
   return { add, flush }
 }
 
-/** The scheme and host of an address, as written. `others` extracts the same part in SQL. */
+/** As written. `others` extracts the same part in SQL. */
 const siteOf = (url: string): string => /^[^/]+\/\/[^/?#]+/.exec(url)?.[0] ?? url
 
 interface Seen {
@@ -198,7 +194,7 @@ const countOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
     ([row]) => row ?? { documents: 0, removed: 0 }
   )
 
-/** Id of a load. The addresses that it has seen are stored under this id until it ends. */
+/** The addresses that a load has seen are stored under its id until it ends. */
 const loadId = (sql: SqlClient.SqlClient) =>
   Effect.acquireRelease(
     Effect.gen(function* () {
@@ -212,7 +208,6 @@ const loadId = (sql: SqlClient.SqlClient) =>
 const startSeen = (sql: SqlClient.SqlClient, target: Target | undefined, { under }: Replacement) =>
   Effect.map(loadId(sql), (load): Seen => ({ load, target, under, sites: new Set() }))
 
-/** Completes a load: removes deleted documents from the postings, and analyzes the tables after substantial growth. */
 const finish = (sql: SqlClient.SqlClient, written: number) =>
   unlimited(
     sql,
@@ -251,7 +246,6 @@ export const load =
       })
     )
 
-/** Stores the addresses of the documents only for as long as it takes to count the other documents. */
 export const compare =
   (sql: SqlClient.SqlClient): DocumentIndex["Service"]["compare"] =>
   (documents, { replace, target }) =>

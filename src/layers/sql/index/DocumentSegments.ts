@@ -5,17 +5,16 @@ import { PostingsWriter } from "../../../domain/index/postings.ts"
 import { Target } from "../../../domain/search/Target.ts"
 import { rowsOf } from "../Rows.ts"
 
-/** Number of segments of a similar size that triggers a merge. */
+/** This many segments of a similar size are merged. */
 const joinedSegments = 8
 
 const batchSize = 1_000
 
 const maxRows = 5_000
 
-/** Minimum share of a segment's documents that still exist. Below it, the segment is rewritten. */
+/** A segment is rewritten if a smaller share of its documents still exists. */
 const minLive = 0.7
 
-/** Documents processed before yielding to searches of this process. */
 const readWithoutPause = 100
 
 const Segment = Schema.Struct({
@@ -46,10 +45,7 @@ export interface Numbered {
   readonly terms: DocumentTerms
 }
 
-/**
- * Blocks other loads until the transaction ends, because the document numbers in a segment must be greater than those
- * in all earlier segments.
- */
+/** Blocks other loads, because document numbers must be greater than those in all earlier segments. */
 export const lock = (sql: SqlClient.SqlClient) =>
   sql`select pg_advisory_xact_lock(hashtext('quarry document_segments'))`
 
@@ -112,7 +108,6 @@ const all = (sql: SqlClient.SqlClient) =>
 const sizeOf = ({ documents }: typeof Segment.Type): number =>
   Math.floor(Math.log(documents) / Math.log(joinedSegments))
 
-/** Enough segments of a similar size, with no larger one among them, newest first. */
 const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArray<number> => {
   const newest = segments.toReversed()
   const sizes = newest.map(sizeOf)
@@ -122,7 +117,6 @@ const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArra
   return newest.slice(0, largest + 1).map(({ id }) => id)
 }
 
-/** Searches then read few rows per term. */
 export const merge = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   for (;;) {
     const groups = Map.groupBy(yield* all(sql), ({ target }) => target)

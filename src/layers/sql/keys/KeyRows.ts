@@ -6,8 +6,6 @@ import type { KeyBounds } from "../../../domain/keys/KeyBounds.ts"
 import { AnyTarget } from "../../../domain/search/Target.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
 
-/** API keys with their bounds, which a key shares with the keys before and after its rotations. */
-
 const StoredKey = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
@@ -19,7 +17,6 @@ const StoredKey = Schema.Struct({
   revoked_at: Schema.NullOr(Schema.Date)
 })
 
-/** A row of `key_bounds`. Columns are null where a key is unlimited. */
 export const BoundsRow = Schema.Struct({
   expires_at: Schema.NullOr(Schema.Date),
   targets: Schema.NullOr(Schema.Array(AnyTarget)),
@@ -32,14 +29,13 @@ const KeyRow = Schema.Struct({ ...StoredKey.fields, ...BoundsRow.fields, spent: 
 
 const keyRows = rowsOf(KeyRow)
 
-/** Id of the original key, before rotations. Bounds and spending are stored under this id. */
+/** Bounds and spending are stored under the id of the original key, before rotations. */
 export const originOf = (alias: string): string => `coalesce(${alias}.origin_id, ${alias}.id)`
 
-/** Condition for a key that is valid at a time: not revoked, or still in its grace period after a rotation. */
+/** Not revoked, or still in its grace period after a rotation. */
 export const isActive = (sql: SqlClient.SqlClient, alias: string, now: Date): Statement.Fragment =>
   sql`(${sql.literal(alias)}.revoked_at is null or ${sql.literal(alias)}.revoked_at > ${now}::timestamptz)`
 
-/** Reads keys with the spending of their budgets at a time. `which` has the condition on `api_keys k` and the order. */
 export const readKeys = (sql: SqlClient.SqlClient, now: Date, which: Statement.Fragment) =>
   Effect.map(
     keyRows(sql`

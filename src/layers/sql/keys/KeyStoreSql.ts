@@ -27,11 +27,10 @@ import { isActive, originOf, readKeys } from "./KeyRows.ts"
 import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
 
 export interface KeyStoreOptions {
-  /** Secret key for the digests. Without it, a copy of the database cannot be used to test guessed API keys. */
+  /** Without it, a copy of the database cannot be used to test guessed API keys. */
   readonly pepper: Keyring
 }
 
-/** Columns of a changed key. `origin_id` is the key's own id unless a rotation created it. */
 const ChangedKey = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
@@ -58,9 +57,7 @@ interface Deps {
 }
 
 interface Digests {
-  /** Digest of a secret with the current pepper, in base64. */
   readonly present: (secret: string) => string
-  /** Digests of a secret with all peppers, the current one first. */
   readonly all: (secret: string) => KeyDigests
 }
 
@@ -139,7 +136,7 @@ const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string
       set ${sql.literal(columns.map((column) => `${column} = excluded.${column}`).join(", "))}`
 })
 
-/** Counts the account's keys while holding its row lock, so that concurrent creations count each other's keys. */
+/** Holds the account's row lock, so that concurrent creations count each other's keys. */
 const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`select from accounts where id = ${accountId} for no key update`
   const row = yield* countRow(sql`
@@ -159,7 +156,6 @@ const create = (deps: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Removes keys from this process's cache, so that changes take effect here immediately. */
 const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
   Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
 

@@ -19,10 +19,7 @@ const maxAge = Duration.seconds(5)
 /** Keys in use are reread before their entries expire, so that no request has to wait. */
 const renewEvery = Duration.seconds(3)
 
-/**
- * Rounds for which an unused key is still renewed, so that a caller with a request every few seconds does not wait
- * either.
- */
+/** Rounds for which an unused key is renewed, so that a caller with a request every few seconds never waits. */
 const maxIdleRounds = 5
 
 const maxEntries = 10_000
@@ -50,11 +47,10 @@ interface Entry {
   idleRounds: number
 }
 
-/** Digests of one secret in base64: with the current pepper, and during a rotation also with the other one. */
+/** In base64: with the current pepper, and during a rotation also with the other one. */
 export interface KeyDigests {
   readonly present: string
   readonly other?: string
-  /** Fingerprint of the current pepper, if there are two. */
   readonly pepper?: string
 }
 
@@ -68,7 +64,6 @@ interface Deps {
 
 const principalRows = rowsOf(PrincipalRow)
 
-/** Concurrent calls share one statement. */
 const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
@@ -92,7 +87,7 @@ const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   })
 }
 
-/** Records the last use in a separate fiber. If it fails, only that date is outdated. */
+/** In a separate fiber: if it fails, only that date is outdated. */
 const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
   sql`
     update api_keys set last_used_at = ${new Date(now)}
@@ -108,7 +103,6 @@ const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at 
   if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
 })
 
-/** Replaces a digest of the previous pepper with one of the current pepper, in a separate fiber like `touch`. */
 const renewDigest = (
   { pepper, scope, sql }: Deps,
   { key_id, digest }: PrincipalRow,
@@ -149,7 +143,6 @@ const fromCacheKey = (key: string): KeyDigests => {
 type Entries = Cache.Cache<string, Entry>
 type Lookups = Cache.Cache<string, Entry, Unauthorized>
 
-/** Finds the entry of a key. After a read, moves it to `entries`, unless the key was removed meanwhile. */
 const find = (entries: Entries, lookups: Lookups, key: string): Effect.Effect<Entry, Unauthorized> => {
   const read = Effect.gen(function* () {
     const entry = yield* Cache.get(lookups, key)
@@ -180,7 +173,6 @@ const renew = Effect.fnUntraced(function* (deps: Deps, entries: Entries, key: st
   yield* Cache.set(entries, key, toEntry(row, entry.idleRounds))
 })
 
-/** If reading fails, the old entry expires normally. */
 const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [string, Entry]>) =>
   Effect.forEach(inUse, ([key, entry]) => Effect.ignoreCause(renew(deps, entries, key, entry)), {
     concurrency: maxReadTogether,
@@ -189,15 +181,10 @@ const renewAll = (deps: Deps, entries: Entries, inUse: ReadonlyArray<readonly [s
 
 export interface PrincipalCache {
   readonly get: (digests: KeyDigests) => Effect.Effect<KeyPrincipal, Unauthorized>
-  /** Removes a key by any of its stored digests, even while the key is being read. */
   readonly remove: (digest: string) => Effect.Effect<void>
 }
 
-/**
- * Caches the principals of recently used keys by their secrets' digests. Unknown keys are cached separately, because
- * anyone can invent keys with a valid checksum, which must not evict keys in use. While keys are in use, a fiber of the
- * scope renews their entries.
- */
+/** Unknown keys are cached separately: anyone can invent them, and they must not evict keys in use. */
 export const makePrincipalCache = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   clock: StoreClock,
@@ -266,7 +253,6 @@ const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
   key: { id: row.key_id, label: row.label, mode: row.mode, ...toBounds(row) }
 })
 
-/** Undefined for a key without a budget, targets and networks. */
 const toBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): { bounds?: PrincipalBounds } =>
   budget_credits === null && networks === null && targets === null
     ? {}

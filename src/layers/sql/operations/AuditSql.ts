@@ -43,7 +43,7 @@ const list =
     return Effect.map(Effect.orDie(retryTransient(statement)), (rows) => rows.map(toEntry))
   }
 
-/** The audit log of operator commands. A trigger keeps its table append-only. */
+/** A trigger keeps the table append-only. */
 export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effect(
   Audit,
   Effect.map(SqlClient.SqlClient, (sql) =>

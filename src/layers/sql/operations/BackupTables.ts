@@ -34,7 +34,6 @@ const inOrder = (
   return [...ordered]
 }
 
-/** Lists the tables with data in the current schema. Partitions are accessed through their parent. */
 export const tablesOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient
 ): Effect.fn.Return<ReadonlyArray<Table>, SqlError.SqlError> {
@@ -59,7 +58,7 @@ export const tablesOf = Effect.fnUntraced(function* (
   )
 })
 
-/** Transaction settings under which a value has the same text in every database. */
+/** With these settings, a value has the same text in every database. */
 export const exactTexts = (sql: SqlClient.SqlClient) => sql`
   select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true),
     set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '1', true),
@@ -70,7 +69,7 @@ export const lineOf = (sql: SqlClient.SqlClient, { columns }: Table) => {
   return sql`array_to_json(array[${sql.csv(texts)}]::text[])::text`
 }
 
-/** Number of rows, and the sum of their digests, which is independent of their order. */
+/** The digest is the sum of the rows' digests, so it does not depend on their order. */
 export interface Contents {
   readonly rows: number
   readonly digest: string

@@ -12,12 +12,10 @@ import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import * as BackupTables from "./BackupTables.ts"
 
-/*
- * A backup is gzipped text. The first line describes it, each table has a line before and after its rows, and the last
- * line has the digest of all previous lines. A row is a JSON array of its columns' texts.
- */
+// A backup is gzipped text. The first line describes it, each table has a line before and after its rows, and the last
+// line has the digest of all previous lines. A row is a JSON array of its columns' texts.
 
-/** Rows read or written together. A single document may have 200 KB. */
+/** A single document may have 200 KB. */
 const batchRows = 500
 
 const maxBatchCharacters = 4_000_000
@@ -51,7 +49,7 @@ const logMonths = (sql: SqlClient.SqlClient) =>
     select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'queries'::regclass and c.relname ~ '^queries_[0-9]{4}_[0-9]{2}$' order by 1`)
 
-/** Sequences of columns, and the sequence of the log's ordinals, which no column owns. */
+/** Includes the sequence of the log's ordinals, which no column owns. */
 const sequencesOf = (sql: SqlClient.SqlClient) =>
   nameRows(sql`
     select relname::text as name from pg_class
@@ -135,11 +133,9 @@ interface Reader<E, R> {
   readonly begin: (line: typeof Begin.Type) => Effect.Effect<void, E, R>
   readonly rows: (table: typeof TableLine.Type, lines: ReadonlyArray<string>) => Effect.Effect<void, E, R>
   readonly sequences: (line: typeof Sequences.Type) => Effect.Effect<void, E, R>
-  /** Called after the last row of a table, once its count and digest have been verified. */
   readonly tableEnd: (line: typeof TableEnd.Type) => Effect.Effect<void, E, R>
 }
 
-/** Reads a whole backup, verifies its counts and digests, and passes its parts to the reader. */
 const read = Effect.fnUntraced(function* <E, R, E2, R2>(
   bytes: Stream.Stream<Uint8Array, E, R>,
   reader: Reader<E2, R2>
@@ -228,7 +224,6 @@ const insertRows = (sql: SqlClient.SqlClient, table: BackupTables.Table, lines: 
 const usedRows = rowsOf(Schema.Struct({ relations: Schema.Boolean, quarry: Schema.Boolean }))
 const dataRows = rowsOf(Schema.Struct({ data: Schema.Boolean }))
 
-/** Fails if the store holds data, unless `overwrite` is true. */
 const empty = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, overwrite: boolean) {
   const [used] = yield* usedRows(sql`
     select exists (select from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')) as relations,
@@ -257,7 +252,7 @@ const empty = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, overwrite: 
     end $$`
 })
 
-/** Creates the schema as of the backup. Deletes rows written by migrations, because the backup contains them too. */
+/** Deletes rows that migrations wrote, because the backup contains them too. */
 const prepare = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, begin: typeof Begin.Type) {
   if (!(yield* Migrations.runOnly(begin.migrations))) {
     return yield* fail(
@@ -337,7 +332,7 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
   return report
 })
 
-/** Explains invalid values in a file, such as text in place of a number, which the database reports. */
+/** The database reports invalid values in the file, such as text in place of a number. */
 const explainSql = (error: unknown) =>
   SqlError.isSqlError(error) && error.reason._tag === "UnknownError"
     ? fail(`The backup cannot be restored: ${rootCauseMessage(error)}. Nothing was changed.`)

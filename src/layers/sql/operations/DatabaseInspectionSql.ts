@@ -35,7 +35,6 @@ const unreachable = (kind: Kind, cause: Cause.Cause<unknown>): DatabaseStatus =>
   }
 }
 
-/** Inspects the database. Connection and sync settings are meaningless in the embedded database, so it omits them. */
 const look = (sql: SqlClient.SqlClient, kind: Kind) =>
   Effect.gen(function* () {
     const sentAt = yield* Clock.currentTimeMillis

@@ -14,12 +14,11 @@ import { SecretMismatch } from "../../../services/operations/SecretRotation.ts"
 import { rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 
-/** Configured values of each secret: one value, or the new and the old one. */
 export type GivenSecrets = { readonly [Name in SecretName]: Arr.NonEmptyReadonlyArray<Redacted.Redacted> }
 
 /** Maximum time until every process follows a rotation. */
 export const followInterval = Duration.seconds(15)
-/** Minutes after which the row of a process that no longer reports is deleted. */
+/** After this, the row of a process that no longer reports is deleted. */
 const forgottenMinutes = 10
 
 const fingerprintBytes = 16
@@ -83,7 +82,6 @@ const previousMissing = (name: SecretName): SecretMismatch =>
       `\`npm run quarry -- secrets finish\` has succeeded (${rotation}).`
   })
 
-/** Orders the values as in the database. Undefined if the current value is not configured. */
 const order = (
   values: Arr.NonEmptyReadonlyArray<SecretValue>,
   current: string | undefined
@@ -92,7 +90,6 @@ const order = (
   return first === undefined ? undefined : [first, ...values.filter((value) => value !== first)]
 }
 
-/** Reports this process's values, and deletes the reports of stopped processes. */
 const report = (sql: SqlClient.SqlClient, process: string, secrets: FingerprintedSecrets) =>
   Effect.andThen(
     Effect.forEach(
@@ -113,7 +110,6 @@ interface State {
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly secrets: FingerprintedSecrets
-  /** Replaced when a rotation starts or ends. */
   readonly states: Record<SecretName, State>
 }
 
@@ -134,7 +130,7 @@ const stateOf = (
     : Effect.fail(previousMissing(name))
 }
 
-/** Applies a rotation. A process without the new value keeps using its own. */
+/** A process without the new value keeps using its own. */
 const follow = Effect.fnUntraced(function* ({ secrets, sql, states }: Deps) {
   const fingerprints = yield* readFingerprints(sql)
   for (const name of secretNames) {
@@ -160,11 +156,7 @@ const watch = Effect.fnUntraced(function* (deps: Deps) {
   )
 })
 
-/**
- * The configured secrets, verified against the database. Startup fails if the current secret of the database is not
- * configured (R56). A process with `reports` checks every 15 seconds whether a rotation has started. A read-only
- * process does not initialize a database without fingerprints.
- */
+/** Fails without the database's current secret (R56). `reports` follows rotations, and `writes` adds fingerprints. */
 export const layer = (
   given: GivenSecrets,
   options: { readonly reports: boolean; readonly writes: boolean }

@@ -11,7 +11,6 @@ import { retryTransient } from "../Transient.ts"
 import * as LogRetentionSql from "./LogRetentionSql.ts"
 
 export interface LogMaintenanceOptions {
-  /** Retention configured for this server. Undefined if it has no setting. */
   readonly retention?: Duration.Duration | undefined
   readonly monthsInterval?: Duration.Duration | undefined
   readonly hoursInterval?: Duration.Duration | undefined
@@ -35,7 +34,7 @@ const adopt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, setting: Du
   yield* Effect.logInfo(`The query log is kept for ${now} from now on. It was kept for ${before}.`)
 })
 
-/** Drops expired months, each in a separate transaction to keep locks short. */
+/** Each month in its own transaction, to keep locks short. */
 export const dropMonths = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   while (true) {
     const dropped = yield* droppedRow(sql`select queries_drop_month() as name`)
@@ -45,7 +44,7 @@ export const dropMonths = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   }
 })
 
-/** Erases texts of deleted accounts that a crash, or a search still running during the deletion, left behind. */
+/** A crash, or a search that was still running during the deletion, may leave texts behind. */
 const eraseLeftovers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const removed = yield* removedRows(sql`
     select id from accounts
@@ -53,10 +52,7 @@ const eraseLeftovers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* Effect.forEach(removed, ({ id }) => erase(sql)(id), { discard: true })
 })
 
-/**
- * Creates and drops months of the query log, counts its hours, and erases leftovers of deleted accounts until the scope
- * closes. Runs only in the server (R74): a command with different settings must not drop parts of the log.
- */
+/** Runs only in the server (R74): a command with different settings must not drop parts of the log. */
 export const layer = (
   options: LogMaintenanceOptions = {}
 ): Layer.Layer<never, SqlError.SqlError, SqlClient.SqlClient> =>

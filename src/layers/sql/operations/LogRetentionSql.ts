@@ -15,7 +15,7 @@ const monthRows = rowsOf(
   })
 )
 
-/** Reads the state of the log's retention. A month that is dropped meanwhile has no size. */
+/** A month that is dropped meanwhile has no size. */
 const look = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const row = yield* upkeepRow(sql`select retention_ms, clock_timestamp() as now from log_upkeep`)
@@ -43,10 +43,7 @@ const look = (sql: SqlClient.SqlClient) =>
 
 const storedRow = rowOf(Schema.Struct({ previous_ms: Schema.NullOr(Schema.BigInt), retention_ms: Schema.BigInt }))
 
-/**
- * Stores a retention in milliseconds that is the first or longer than the stored one (R74), and audits the change.
- * Without a setting, the first is 90 days. Returns undefined if nothing changed.
- */
+/** Stores and audits the first or a longer retention (R74), by default 90 days. Undefined if nothing changed. */
 export const adopt = (sql: SqlClient.SqlClient, settingMs: number | undefined) =>
   storedRow(sql`
     with before as (

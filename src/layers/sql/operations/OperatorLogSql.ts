@@ -28,14 +28,12 @@ const TopRow = Schema.Struct({
 const loggedRows = rowsOf(LoggedRow)
 const topRows = rowsOf(TopRow)
 
-/** Indexed columns, each with the order of the entries with the same value. */
 const lookups = {
   query: { column: "id", order: "created_at" },
   batch: { column: "batch_id", order: "row_index, created_at, ordinal" },
   request: { column: "request_id", order: "created_at, ordinal" }
 } as const
 
-/** Finds the entries with this value, with one index lookup per month of the log. */
 const entriesBy = (sql: SqlClient.SqlClient, lookup: keyof typeof lookups, value: string) => {
   const { column, order } = lookups[lookup]
   const condition = lookup === "request" ? sql`request_id = ${value}::uuid` : sql`${sql(column)} = ${value}`

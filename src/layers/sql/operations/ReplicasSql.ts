@@ -60,10 +60,7 @@ const toReplica = (row: typeof ReplicaRow.Type): Replica => ({
   vitals: Option.getOrUndefined(decodeVitals(row.vitals))
 })
 
-/**
- * Maximum time between two heartbeats that counts as observed. If the database was paused, replicas may resume late:
- * the pause counts for at most this long, which together with the heartbeat interval is below `silentAfterMs`.
- */
+/** A pause of the database counts for at most this long. Added to `heartbeatInterval`, it is below `silentAfterMs`. */
 const maxWatchedMs = 1.5 * Duration.toMillis(heartbeatInterval)
 
 /** Does not wait for a synchronous standby, because a missing standby would make every replica look silent. */

@@ -2,10 +2,8 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { Redacted } from "effect"
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 
-/*
- * Secrets that must be readable, encrypted with a key derived from AUTH_SECRET (AES-256-GCM): nonce, text, tag. The
- * row's id is authenticated too, so a secret copied to another row cannot be decrypted.
- */
+// Secrets that must be readable, encrypted with a key derived from AUTH_SECRET (AES-256-GCM): nonce, text, tag. The
+// row's id is authenticated too, so a secret copied to another row cannot be decrypted.
 
 const algorithm = "aes-256-gcm"
 const nonceBytes = 12
@@ -28,7 +26,6 @@ export const seal = (keyring: Keyring, rowId: string, secret: Redacted.Redacted)
   return { bytes: Buffer.concat([nonce, text, cipher.getAuthTag()]), key: value.fingerprint }
 }
 
-/** Decrypts the secret. Undefined if this process lacks the AUTH_SECRET that encrypted it. */
 export const open = (keyring: Keyring, rowId: string, { bytes, key }: Sealed): Redacted.Redacted | undefined => {
   const value = keyring.values().find(({ fingerprint }) => fingerprint === key)
   if (value === undefined || bytes.length < nonceBytes + tagBytes) return undefined

@@ -13,10 +13,10 @@ import {
   readFingerprints
 } from "./KeyringsSql.ts"
 
-/** Processes that reported within this time are considered running. They report every 15 seconds. */
+/** Processes report every 15 seconds. */
 const seenSeconds = 60
 
-/** Processes follow a rotation within half this time. Until then they sign sessions and tokens with the old value. */
+/** Processes follow a rotation within half this time, and sign with the old value until then. */
 const followSeconds = 2 * Duration.toSeconds(followInterval)
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
@@ -27,9 +27,7 @@ interface Deps {
   readonly secrets: FingerprintedSecrets
 }
 
-/**
- * Counts the rows that still need the previous secret. A session's cookie is signed again when the session is extended.
- */
+/** A session's cookie is signed again when the session is extended. */
 const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
   Effect.map(
     countRow(
@@ -120,7 +118,7 @@ const adopt = Effect.fnUntraced(function* (deps: Deps) {
   return yield* statuses(deps)
 })
 
-/** Secret rotation. Depends only on settings, so that it works when startup fails because of a secret. */
+/** Depends only on settings, so that it works when startup fails because of a secret. */
 export const layer = (given: GivenSecrets): Layer.Layer<SecretRotation, never, SqlClient.SqlClient> =>
   Layer.effect(
     SecretRotation,

@@ -2,10 +2,9 @@ import { promisify } from "node:util"
 import { brotliCompress, brotliCompressSync, brotliDecompress, brotliDecompressSync, constants } from "node:zlib"
 import { Effect } from "effect"
 
-/** Maximum compressed size. A batch of 50 searches with 20 results each needs about a third. */
+/** A batch of 50 searches with 20 results each needs about a third. */
 const maxAnswerBytes = 1_048_576
 
-/** Maximum size of the text, which is held in memory as a whole. */
 const maxCharacters = 16 * 1_048_576
 const maxTextBytes = 4 * maxCharacters
 
@@ -18,7 +17,6 @@ const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
-/** Compresses an answer. Empty if it is too large to store. */
 export const pack = (text: string): Effect.Effect<Uint8Array> => {
   if (text.length <= maxSyncCharacters) return Effect.sync(() => brotliCompressSync(text, fast))
   if (text.length > maxCharacters) return Effect.succeed(new Uint8Array())

@@ -6,7 +6,7 @@ import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
 import type { StoredLogEntry } from "../../../services/search/QueryLog.ts"
 import { columnsOf } from "../Rows.ts"
 
-/** The columns of a log entry that the service writes. A test compares them with `queries_add`. */
+/** A test compares the columns with `queries_add`. */
 export const LogRow = Schema.Struct({
   id: Schema.String,
   account_id: Schema.NullOr(Schema.String),

@@ -13,7 +13,7 @@ import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
 
-/** Maximum entries read per page: a rare filter must not hold a connection while it reads the whole log. */
+/** A rare filter must not hold a connection while it reads the whole log. */
 const maxExamined = 25_000
 const eraseStep = 5_000
 const hourMs = 3_600_000
@@ -42,7 +42,6 @@ const before = (sql: SqlClient.SqlClient, { atMicros, ordinal }: Position) =>
     timestamptz 'epoch' + ${atMicros}::bigint * interval '1 microsecond', ${ordinal}::bigint
   )`
 
-/** Entries of the account in index order, filtered by conditions that the index covers. */
 const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, filter }: HistoryQuery) => {
   const conditions = [sql`account_id = ${accountId}`]
   if (after !== undefined) conditions.push(before(sql, after))
@@ -53,7 +52,6 @@ const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, fi
   return sql`from queries where ${sql.and(conditions)} order by created_at desc, ordinal desc`
 }
 
-/** Conditions that no index covers. */
 const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
   const { domain, keyId, kind, minDurationMs, option, outcome, requestId, source, target, text } = filter
   const conditions = []
@@ -76,7 +74,6 @@ const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
   return conditions
 }
 
-/** The last entry examined for a filtered page. Undefined if the page reached the end of the log. */
 const lastExamined = (sql: SqlClient.SqlClient, accountId: string, query: HistoryQuery) =>
   Effect.map(
     positionRow(
@@ -91,7 +88,6 @@ const history = (sql: SqlClient.SqlClient) => {
   return Effect.fn("QueryLog.history")(function* (accountId: string, query: HistoryQuery) {
     const conditions = otherConditions(sql, query.filter)
     const entries = indexedEntries(sql, accountId, query)
-    // An extra row shows that there is a next page.
     const wanted = query.limit + 1
     const rows = yield* retryTransient(
       historyRows(
@@ -117,10 +113,7 @@ const counts = `count(*) as searches, sum(credits) as credits, count(*) filter (
   count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
   count(*) filter (where outcome = 'page_unreadable') as page_unreadable`
 
-/**
- * Buckets from `usage_hours`, and from the log for everything else: hours that are not counted yet, hours with few
- * searches, and partial hours at the start and end. A single statement reads both, so each search counts exactly once.
- */
+/** Hours that `usage_hours` lacks come from the log. One statement reads both, so each search counts once. */
 const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granularity, groupBy, to }: UsageQuery) => {
   const group = sql.literal(groupBy === undefined ? "null::text" : "nullif(name, '')")
   const [since, until] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
@@ -162,7 +155,6 @@ const usage = (sql: SqlClient.SqlClient) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Erases one step of the account's texts. Returns the position of the oldest entry in it. */
 const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Position | undefined) =>
   positionRow(sql`
     with page as (
@@ -185,7 +177,6 @@ export const erase = (sql: SqlClient.SqlClient) =>
     yield* retryTransient(sql`delete from idempotency_keys where account_id = ${accountId}`)
   })
 
-/** The query log. `LogMaintenance` creates and drops its months. */
 export const layer: Layer.Layer<QueryLog, never, SqlClient.SqlClient> = Layer.effect(
   QueryLog,
   Effect.gen(function* () {

@@ -8,7 +8,7 @@ import { rowOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 
 const defaultInterval = Duration.seconds(10)
-/** Maximum round trip of a measurement. A slower response is too imprecise. */
+/** A slower response is too imprecise. */
 const maxRoundTripMs = 1_000
 
 const timeRow = rowOf(Schema.Struct({ now: Schema.Date }))
@@ -34,10 +34,7 @@ const describe = (skewMs: number): string => {
   return `${size} ${skewMs < 0 ? "ahead of" : "behind"} the database's`
 }
 
-/**
- * The first measurement completes before the layer is ready, so a replica with a wrong clock never opens a period by
- * its own time.
- */
+/** Measures before it is ready, so a replica with a wrong clock never opens a period by its own time. */
 export const layer = (options: { readonly interval?: Duration.Duration } = {}) =>
   Layer.effect(
     StoreClock,

@@ -13,10 +13,7 @@ const modeOf = rowOf(Schema.Struct({ read_only: Schema.Boolean }))
 /** Exceeds 64 kB, so that Postgres writes a temporary file. */
 const spilledRows = 6_000
 
-/**
- * A temporary file checks disk space, and a commit the write-ahead log and required standbys. A row that is rolled back
- * would check neither, because it fits into existing pages.
- */
+/** The temporary file checks disk space, and the commit checks the write-ahead log and required standbys. */
 const write = (sql: SqlClient.SqlClient) =>
   sql.withTransaction(
     Effect.gen(function* () {

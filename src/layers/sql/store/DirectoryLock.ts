@@ -39,7 +39,7 @@ const inUse = (dataDir: string, holder: string): StorageUnavailable =>
       "set DATA_DIR to another directory, or use a Postgres server (DATABASE_URL) for several processes."
   })
 
-/** Returns undefined if this process now holds the lock, otherwise the pid of the process that does. */
+/** Undefined if this process now holds the lock, otherwise the pid of its holder. */
 const claim = (dataDir: string, path: string): string | undefined => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const mine = signature(process.pid)
@@ -58,7 +58,7 @@ const claim = (dataDir: string, path: string): string | undefined => {
   }
 }
 
-/** Removes a stale lock. If another process has renewed it meanwhile, restores the fresh lock. */
+/** If another process has renewed the lock meanwhile, restores the fresh lock. */
 const removeStale = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}`
   try {
@@ -71,7 +71,7 @@ const removeStale = (path: string, stale: string): void => {
   }
 }
 
-/** Identifies a process by pid and, where available, start time. Pids are reused, especially in containers. */
+/** Pids are reused, especially in containers, so the start time is added where available. */
 const signature = (pid: number): string => {
   const stat = read(`/proc/${pid}/stat`)
   const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]

@@ -10,13 +10,9 @@ import * as Pglite from "./Pglite.ts"
 /** In the same directory as the database, so that it can be renamed. */
 const draftName = "unfinished"
 
-/** Disk space for a store with the starter index and the log of its first hour. */
 const neededMegabytes = 100
 
-/**
- * Creates the database under another name and renames it once complete. If the process is killed, the next start begins
- * again.
- */
+/** Renames the database once it is complete. If the process is killed, the next start begins again. */
 export const make = <E, R>(
   dataDir: string,
   fill: Effect.Effect<void, E, R | SqlClient.SqlClient>
@@ -41,7 +37,7 @@ export const make = <E, R>(
   return Effect.andThen(lockDirectory(dataDir), Effect.ensuring(whole, Effect.ignore(remove))).pipe(Effect.scoped)
 }
 
-/** Adds the free space to the error, because the database reports most disk errors as an abort without a reason. */
+/** Adds the free space, because the database reports most disk errors as an abort without a reason. */
 const failure = (dataDir: string, cause: Cause.Cause<unknown>): Effect.Effect<never, StorageUnavailable> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   const { bavail, bsize } = statfsSync(dataDir)

@@ -11,15 +11,14 @@ import { readEmptyDatabase } from "./emptyDatabase.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 
 export interface PgliteOptions {
-  /** Data directory, used by one process at a time. Undefined keeps the data in memory. */
+  /** Used by one process at a time. Undefined keeps the data in memory. */
   readonly dataDir: string | undefined
   readonly readOnly?: boolean | undefined
 }
 
-/** Memory for database pages. The default of 128 MB is allocated at once, and the OS caches the files anyway. */
+/** The default of 128 MB is allocated at once, and the OS caches the files anyway. */
 const sharedBuffers = "16MB"
 
-/** Postgres runs in this process, with a single connection. */
 export const layer = (
   options: PgliteOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>
@@ -105,10 +104,7 @@ export const greeting = Buffer.concat([
   message("Z", Buffer.from("I"))
 ])
 
-/**
- * Maximum time of consecutive statements before yielding to the event loop. Statements of this database complete within
- * one turn of the loop, so a long run of them would delay every timer and socket of the process.
- */
+/** Statements complete within one turn of the event loop, so a long run of them would delay timers and sockets. */
 const maxTurnMs = 5
 
 /** Clears the previous session, whose connection may have been closed at any point. */
@@ -116,10 +112,7 @@ const reset = [message("S"), query("ROLLBACK"), query("DISCARD ALL")]
 
 const noWrites = query("SET default_transaction_read_only = on")
 
-/**
- * One connection as the client sees it. Handles the startup of the protocol itself, and passes complete messages to the
- * database. Cancel requests are ignored, because a statement ends before the next message is read.
- */
+/** Handles the protocol's startup. Ignores cancel requests, because statements end before the next message is read. */
 class Connection extends Duplex {
   readonly #database: PGlite
   readonly #reset: ReadonlyArray<Buffer>
@@ -159,7 +152,6 @@ class Connection extends Duplex {
     this.push(await this.#execute(whole))
   }
 
-  /** Responds to the startup message. Returns true once that is done. */
   async #start(): Promise<boolean> {
     if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return false
     const code = this.#unread.readInt32BE(4)
@@ -174,10 +166,7 @@ class Connection extends Duplex {
     return this.#started
   }
 
-  /**
-   * Runs one operation at a time, because an old and a new connection may overlap. Streams the response, because
-   * PGlite's `execProtocolRaw` also keeps every parsed row until the process ends.
-   */
+  /** One at a time, because connections may overlap. Streams, because `execProtocolRaw` keeps every parsed row. */
   async #execute(messages: Uint8Array): Promise<Uint8Array> {
     if (performance.now() - this.#turnedAt > maxTurnMs) {
       await setImmediate()

@@ -13,10 +13,7 @@ import { Unanswered } from "./StatementLimit.ts"
 
 const system = "postgresql"
 
-/**
- * Error codes that the client does not recognize, with the names of Postgres's appendix A. Each needs a different fix
- * by an operator.
- */
+/** Codes that the client does not recognize, named as in Postgres's appendix A. Each needs a different fix. */
 const conditions: Readonly<Record<string, string>> = {
   "25006": "read_only_sql_transaction",
   "53100": "disk_full",
@@ -33,7 +30,6 @@ const conditionOf = (error: unknown): string | undefined => {
   return Predicate.hasProperty(error, "cause") ? conditionOf(error.cause) : undefined
 }
 
-/** The label `error.type` of a statement. Empty if the statement succeeded. */
 const errorType = (exit: Exit.Exit<unknown, SqlError.SqlError>): string => {
   if (Exit.isSuccess(exit)) return ""
   return Option.match(Cause.findErrorOption(exit.cause), {
@@ -52,7 +48,6 @@ const timed = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Eff
     )
   )
 
-/** Adds metrics of waits and statements to a pool. A failed wait counts as a failed statement. */
 export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acquirer, poolSize: number) {
   let pending = 0
   let used = 0

@@ -11,16 +11,16 @@ export interface PostgresOptions {
   readonly poolSize: number
   /** Idle time after which a connection is closed. Closing may take up to the same time again. */
   readonly idleTimeout?: Duration.Duration | undefined
-  /** Time limit of a statement, so that a stuck one does not hold a connection and its locks forever. */
+  /** Keeps a stuck statement from holding a connection and its locks forever. */
   readonly statementTimeout?: Duration.Duration | undefined
-  /** Enables prepared statements. Must be false behind a pooler that assigns connections per transaction. */
+  /** Must be false behind a pooler that assigns connections per transaction. */
   readonly prepare?: boolean | undefined
-  /** Makes the server reject writes. Not for use behind a pooler, which would leak the setting to other clients. */
+  /** Not for use behind a pooler, which would leak the setting to other clients. */
   readonly readOnly?: boolean | undefined
 }
 
 const defaultStatementTimeout = Duration.seconds(10)
-/** Extra time for the client-side limit, so that the server, whose error is more specific, times out first. */
+/** Lets the server, whose error is more specific, time out first. */
 const timeoutGrace = Duration.seconds(2)
 
 const defaultIdleTimeout = Duration.seconds(25)
@@ -50,9 +50,7 @@ const connect = (
       : {}
   })
 
-/**
- * Commits. If a statement of the transaction failed, the server responds with ROLLBACK, which is treated as a failure.
- */
+/** If a statement of the transaction failed, the server responds with ROLLBACK, which counts as a failure. */
 export const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("COMMIT", []), (result) => {
     if (!Predicate.hasProperty(result, "command") || result.command !== "ROLLBACK") return Effect.void
@@ -71,10 +69,7 @@ const spanAttributes = (url: Redacted.Redacted): ReadonlyArray<readonly [string,
   ]
 }
 
-/**
- * By the lane of the requesting fiber. In a pool of less than four, operators get half, rounded down. Background work
- * leaves at least one to requests if there are two or more.
- */
+/** Operators get at most half of a small pool. Background work leaves at least one connection to requests if it can. */
 const lanes = Effect.fnUntraced(function* (options: PostgresOptions) {
   const { idleTimeout = defaultIdleTimeout, poolSize } = options
   const operatorSize = Math.min(maxOperatorConnections, Math.floor(poolSize / 2))
@@ -94,7 +89,6 @@ const lanes = Effect.fnUntraced(function* (options: PostgresOptions) {
   return Effect.flatMap(DatabaseLane, (lane) => byLane[lane])
 })
 
-/** A pool of connections to a Postgres server, opened on first use. Every wait for a connection has a time limit. */
 export const layer = (options: PostgresOptions): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(
     SqlClient.SqlClient,

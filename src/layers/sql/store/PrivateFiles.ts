@@ -8,7 +8,7 @@ const permissions = 0o7777
 /** Set on shared directories such as /tmp. */
 const sticky = 0o1000
 
-/** False on systems without Unix permissions, where every file appears accessible to all. */
+/** On systems without Unix permissions, every file appears accessible to all. */
 const hasPermissions = process.platform !== "win32"
 
 /** PGlite's types are not published. */

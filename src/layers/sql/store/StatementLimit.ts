@@ -4,15 +4,12 @@ import { DatabaseLane } from "../../../services/operations/DatabaseLane.ts"
 import { Deadlines } from "../../../services/search/Deadlines.ts"
 import { type Around, aroundStatements } from "./AroundStatements.ts"
 
-/** The database did not answer in time. It may or may not have run the statement. */
+/** The database may or may not have run the statement. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
 const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
 
-/**
- * Fails if the work exceeds the limit. Fails only after the interrupted work has ended, so that its connection is not
- * reused too early.
- */
+/** Fails only after the interrupted work has ended, so that its connection is not reused too early. */
 const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string): Around => {
   const limitMs = Duration.toMillis(limit)
   const giveUp = (ended: Effect.Effect<void>) => {
@@ -26,10 +23,7 @@ const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string)
     )
 }
 
-/**
- * Adds a time limit to each wait for a connection and to each statement. The server's own timeout has no effect if the
- * server is frozen, unreachable, or behind a pooler that does not forward the setting.
- */
+/** The server's own timeout has no effect if the server is frozen, unreachable, or behind some poolers. */
 export const limitedAcquirer = Effect.fnUntraced(function* (
   acquirer: SqlConnection.Acquirer,
   limit: Duration.Duration
@@ -40,21 +34,15 @@ export const limitedAcquirer = Effect.fnUntraced(function* (
   return Effect.map(free(acquirer), (connection) => aroundStatements(connection, answered))
 })
 
-/**
- * Disables prepared statements, for use in transactions. A prepared statement fails once after a migration has added a
- * column to its result. Outside a transaction the client prepares it again, but inside, the transaction has failed.
- */
+/** A migration that adds a column fails a prepared statement once, which the client cannot retry in a transaction. */
 export const unprepared = (connection: SqlConnection.Connection): SqlConnection.Connection => ({
   ...connection,
   execute: connection.executeUnprepared,
   executeValues: connection.executeValuesUnprepared
 })
 
-/**
- * Runs statements that may take minutes, such as a migration or `ledger verify`, without a timeout on either side. Uses
- * a transaction, because a pooler would leak session settings to other clients. Does not use a background connection,
- * because other background work would wait for it.
- */
+// For statements that may take minutes, such as a migration. Uses a transaction, because a pooler would leak session
+// settings to other clients, but no background connection, because other background work would wait for it.
 export const unlimited = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
   sql
     .withTransaction(Effect.andThen(sql`set local statement_timeout = 0`, effect))

@@ -6,5 +6,5 @@ const file = new URL("../../../../data/empty-database.tar.br", import.meta.url)
 
 const decompress = promisify(brotliDecompress)
 
-/** The files of a new database cluster, made by `npm run empty-database`. Unpacking them takes a third of initdb's time. */
+/** Made by `npm run empty-database`. Unpacking it takes a third of initdb's time. */
 export const readEmptyDatabase = async (): Promise<Blob> => new Blob([await decompress(await readFile(file))])

@@ -87,7 +87,6 @@ const overdueAccounts = ({ clock, sql }: Deps) =>
     return rows.map(({ id }) => id)
   }, Effect.orDie)
 
-/** Maximum expiring keys per query. Keys that already have their event are skipped. */
 const maxExpiring = 1_000
 
 const addExpiring = ({ clock, sql }: Deps) =>
@@ -146,7 +145,7 @@ const figuresRow = rowOf(
   })
 )
 
-/** Maximum events per delete statement, which holds its locks until it ends. */
+/** A delete statement holds its locks until it ends. */
 const maxPruned = 5_000
 
 const upkeep = ({ clock, sql }: Deps) => ({
@@ -183,7 +182,6 @@ const upkeep = ({ clock, sql }: Deps) => ({
   }).pipe(Effect.orDie)
 })
 
-/** Endpoint secrets are encrypted with AUTH_SECRET. */
 export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventBooks, never, SqlClient.SqlClient> =>
   Layer.effect(
     EventBooks,

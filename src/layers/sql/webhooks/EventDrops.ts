@@ -5,10 +5,8 @@ import { rowOf, rowsOf } from "../Rows.ts"
 
 const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
 
-/** Maximum deliveries per statement, to stay within the statement timeout. */
 const maxDropped = 5_000
 
-/** Also records the deliveries for metrics. Returns their number. */
 export const dropPending = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   reason: keyof typeof droppedError,
@@ -42,7 +40,6 @@ const droppedRows = rowsOf(
   })
 )
 
-/** Concurrent callers get different records. */
 export const collectDropped = (sql: SqlClient.SqlClient, limit: number) =>
   Effect.map(
     droppedRows(sql`

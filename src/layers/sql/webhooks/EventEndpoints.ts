@@ -65,7 +65,7 @@ const addEndpoint = (deps: Deps) => {
   )
 }
 
-/** Fails pending deliveries of a disabled endpoint. They can be resent manually. */
+/** Pending deliveries fail, and can be resent manually. */
 export const endPending = (sql: SqlClient.SqlClient, endpointId: string) => sql`
   update event_deliveries set status = 'failed', is_taken = false, error = ${stoppedError.disabled}
   where endpoint_id = ${endpointId} and status = 'pending'`
@@ -131,12 +131,11 @@ const replaceSecret = ({ clock, keyring, sql }: Deps) =>
     Effect.catchTag("SqlError", Effect.die)
   )
 
-/** Finds an account's endpoint by id. The id comes from a URL path and may be any text. */
+/** The id comes from a URL path and may be any text. */
 export const findEndpoint = Effect.fnUntraced(function* (
   { sql }: Deps,
   accountId: string,
   id: string,
-  /** Prevents removal of the endpoint until the transaction ends. */
   options: { readonly isKept: boolean } = { isKept: false }
 ) {
   const row = isCarriable(id)
@@ -147,7 +146,6 @@ export const findEndpoint = Effect.fnUntraced(function* (
   return row === undefined ? yield* noSuchEndpoint : row
 })
 
-/** Adds a manually requested delivery. Returns no row if the queue is full. */
 const insertDelivery = ({ sql }: Deps, eventId: string, endpointId: string) =>
   deliveryRow(sql`
     with added as (

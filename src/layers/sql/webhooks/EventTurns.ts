@@ -11,10 +11,9 @@ import { dropPending } from "./EventDrops.ts"
 import type { Deps } from "./EventEndpoints.ts"
 import { eventFields, toEvent } from "./EventRows.ts"
 
-/** Maximum queues read per turn. The next turn continues where this one ended. */
 const maxQueues = 500
 
-/** Limit for an idle transaction: a replica that stops during a turn would otherwise block its accounts forever. */
+/** A replica that stops during a turn would otherwise block its accounts forever. */
 const maxIdleMs = 5_000
 
 /** `queue` is the endpoint's id, or empty for the account's emails. */
@@ -26,10 +25,7 @@ type Place = Pick<Queue, "account_id" | "queue">
 
 const start: Place = { account_id: "", queue: "" }
 
-/**
- * Queues after a position, in account order, each with its oldest delivery. Costs one lookup per queue in the index
- * `event_deliveries_queue`, whereas `distinct` would read every pending delivery.
- */
+/** One lookup per queue in `event_deliveries_queue`, whereas `distinct` would read every pending delivery. */
 const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sql`
   with recursive queues as (
     select ${after.account_id}::text as account_id, ${after.queue}::text as queue, null::timestamptz as due_at,
@@ -43,7 +39,6 @@ const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sq
     where q.n < ${most}::integer
   )`
 
-/** Time since which a queue has been waiting without an attempt in flight, or null. */
 export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
   ${queuesAfter(sql, start, 2_147_483_647)}
   select min(greatest(q.due_at, q.created_at)) from queues q
@@ -68,7 +63,7 @@ const queuesFrom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, place:
 
 const lockedRows = rowsOf(Schema.Struct({ account_id: Schema.String, limited: Schema.String }))
 
-/** Locks accounts that no other replica is serving until the transaction ends, so that limits apply across replicas. */
+/** Until the transaction ends, no other replica serves these accounts, so limits apply across replicas. */
 const lockAccounts = (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) =>
   Effect.map(
     lockedRows(sql`
@@ -204,7 +199,7 @@ const shareAmong = Effect.fnUntraced(function* (
   return { capped, taken: taken.toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id)) }
 })
 
-/** Delivery turns of one replica. Each turn starts after the account served last, so that accounts alternate. */
+/** Each turn starts after the account served last, so that accounts alternate. */
 export const make = (deps: Deps) => {
   const { clock, sql } = deps
   let place = start

@@ -4,29 +4,25 @@ const delimitedType = 2
 const fixed32Type = 5
 
 const firstBytes = 65_536
-/** Longest encoding of a tag or a length. */
 const maxVarintBytes = 10
 const maxUnitBytes = 3
 
-/** The value of a hex digit, in upper or lower case. */
 const nibble = (code: number): number => (code & 0xf) + (code >> 6) * 9
 
 const viewOf = ({ buffer, byteLength, byteOffset }: Buffer) => new DataView(buffer, byteOffset, byteLength)
 
-/** The buffer grows and is reused. */
 export class ProtobufWriter {
   private bytes = Buffer.alloc(firstBytes)
   private view = viewOf(this.bytes)
   private at = 0
 
-  /** Clears the buffer. */
   take(): Uint8Array {
     const taken = new Uint8Array(this.bytes.subarray(0, this.at))
     this.at = 0
     return taken
   }
 
-  /** Starts a message. Returns its position for `end`. */
+  /** Returns the message's position for `end`. */
   begin(field: number): number {
     this.reserve(2 * maxVarintBytes)
     this.key(field, delimitedType)
@@ -80,14 +76,14 @@ export class ProtobufWriter {
     this.at = at
   }
 
-  /** An unsigned integer of at most 53 bits. */
+  /** At most 53 bits. */
   unsigned(field: number, value: number): void {
     this.reserve(2 * maxVarintBytes)
     this.key(field, varintType)
     this.varint(value)
   }
 
-  /** A signed integer of at most 53 bits. Negative values are encoded as two's complement in 64 bits. */
+  /** At most 53 bits. Negative values are encoded as two's complement in 64 bits. */
   signed(field: number, value: number): void {
     this.reserve(2 * maxVarintBytes)
     this.key(field, varintType)

@@ -3,9 +3,8 @@ import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-t
 import type { Sampling } from "./SpanTracer.ts"
 
 export interface SamplingOptions {
-  /** A sampler by its OpenTelemetry name. */
   readonly sampler: string
-  /** Share of traces to keep, from 0 to 1. */
+  /** From 0 to 1. */
   readonly ratio: number
   readonly newTraceId: () => string
 }
@@ -17,11 +16,9 @@ const rootOf = ({ ratio, sampler }: SamplingOptions): ((traceId: string) => bool
   return (traceId) => byRatio.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED
 }
 
-/**
- * Decides which traces to sample. Callers are not trusted: their `traceparent` can prevent sampling but cannot raise
- * the share above the ratio, which is therefore applied to a new random id instead of the caller's. Only
- * `parentbased_always_off` leaves the decision to callers, for deployments that trust all of them.
- */
+// A caller's `traceparent` can prevent sampling but cannot raise the share above the ratio, which is therefore applied
+// to a new random id. Only `parentbased_always_off` leaves the decision to callers, for deployments that trust all of
+// them.
 export const samplingOf = (options: SamplingOptions): Sampling => {
   const { newTraceId, sampler } = options
   const root = rootOf(options)

@@ -27,7 +27,6 @@ export class SpanEncoder {
     this.resource = resource
   }
 
-  /** Since the last `take`. */
   get count(): number {
     return this.held
   }

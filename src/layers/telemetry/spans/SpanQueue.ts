@@ -9,12 +9,10 @@ export interface SpanBatch {
 
 export interface SpanQueueOptions {
   readonly resource: Readonly<Record<string, unknown>>
-  /** Maximum waiting spans, not counting spans that are being sent. */
+  /** Not counting spans that are being sent. */
   readonly maxQueueSize: number
   readonly maxBatchSize: number
-  /** Time that a span waits for its batch to fill. */
   readonly delayMs: number
-  /** Per request. */
   readonly timeoutMs: number
   readonly shutdownTimeoutMs: number
   readonly send: (batch: SpanBatch) => Effect.Effect<void, unknown>
@@ -22,11 +20,8 @@ export interface SpanQueueOptions {
   readonly onLost: (reason: "queue_full" | "export_failed", count: number) => void
 }
 
-/**
- * Batches ended spans and sends one request at a time, like OpenTelemetry's `BatchSpanProcessor`. Spans are encoded
- * when they end: kept as objects they would outlive a garbage collection, and copying them there costs as much as
- * creating them.
- */
+// Sends one request at a time, like OpenTelemetry's `BatchSpanProcessor`. Encodes spans when they end: kept as objects
+// they would outlive a garbage collection, and copying them there costs as much as creating them.
 export const make = Effect.fnUntraced(function* (
   options: SpanQueueOptions
 ): Effect.fn.Return<(span: EndedSpan) => void, never, Scope.Scope> {
@@ -59,7 +54,6 @@ export const make = Effect.fnUntraced(function* (
     else options.onLost("export_failed", batch.count)
   })
 
-  /** Sends all spans once the delay has passed, and only full batches before that. */
   const drain = Effect.gen(function* () {
     while (!closing) {
       const woken = yield* Effect.timeoutOption(due.await, options.delayMs)

@@ -3,14 +3,12 @@ import { Cause, type Context, Exit, Option, Predicate, Tracer } from "effect"
 
 type Options = Parameters<Tracer.Tracer["span"]>[0]
 
-/** Limits per span. Anything beyond them is dropped and counted. */
 const maxEvents = 128
 /** Matches the number of requests in a ledger batch. */
 const maxLinks = 256
 
 const poolBytes = 4_096
 
-/** Generated in bulk, because each draw is slow. */
 const makeHex = (): ((digits: number) => string) => {
   let pool = ""
   let used = 0
@@ -45,7 +43,6 @@ const noAttributes: ReadonlyMap<string, unknown> = new Map()
 const noLinks: ReadonlyArray<Tracer.SpanLink> = []
 const noEvents: ReadonlyArray<SpanEvent> = []
 
-/** A span of a trace that is not sampled. It only passes on the ids. */
 class UnsampledSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly sampled: boolean = false
@@ -124,7 +121,6 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
     this.attributes.set(key, value)
   }
 
-  /** Adds the operation to the span name, which Effect limits to the database. */
   private describeStatement(text: string): void {
     const operation = /\w+/.exec(text)?.[0].toUpperCase()
     if (operation === undefined) return
@@ -168,16 +164,11 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
   }
 }
 
-/** Decides if a trace that starts here, or that a caller started, is sampled. */
 export type Sampling = (traceId: string, caller: Tracer.ExternalSpan | undefined) => boolean
 
-/**
- * A tracer that passes each span to `onEnd` when it ends. The SDK's spans are slow, because they check and copy every
- * value. The tracer of `@effect/opentelemetry` enters an async context for every fiber step and records error messages.
- *
- * A trace is sampled as a whole or not at all. Work for several requests is a separate trace with links to theirs. It
- * is sampled if any of them is, because their links would lead nowhere otherwise.
- */
+// The SDK's spans are slow, because they check and copy every value. The tracer of `@effect/opentelemetry` enters an
+// async context for every fiber step and records error messages. Work for several requests is a separate trace with
+// links to theirs, and is sampled if any of them is: its links would lead nowhere otherwise.
 export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonly onEnd: OnEnd }): Tracer.Tracer => {
   const isKept = (traceId: string, parent: Tracer.AnySpan | undefined, links: ReadonlyArray<Tracer.SpanLink>) => {
     if (parent?._tag === "Span") return parent.sampled
