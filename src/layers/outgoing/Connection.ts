@@ -22,8 +22,10 @@ const lookMs = 100
 /** Maximum TLS bytes per request without data, such as certificates (about 10 KiB) and session tickets. */
 const maxTlsBytes = 256 * 1024
 
-// Parsers check limits after each chunk, and 64 KiB can hold 2,400 informational responses, which take 40 ms. The first
-// `maxHeadBytes` of each response are therefore passed on in pieces.
+/**
+ * Parsers check limits after each chunk, and 64 KiB can hold 2,400 informational responses, which take 40 ms. The first
+ * `maxHeadBytes` of each response are therefore passed on in pieces.
+ */
 const pieceBytes = 4 * 1024
 const maxHeadBytes = 160 * 1024
 
@@ -69,8 +71,10 @@ class Received {
   }
 }
 
-// Runs before any parser, because parsers do not limit informational responses, blank lines or chunk extensions. A
-// timer also checks `wire`, because TLS messages such as session tickets take CPU time but never become a chunk.
+/**
+ * Runs before any parser, because parsers do not limit informational responses, blank lines or chunk extensions. A
+ * timer also checks `wire`, because TLS messages such as session tickets take CPU time but never become a chunk.
+ */
 const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => {
   const received = new Received(socket, wire, maxBytes)
   const push = socket.push.bind(socket)
@@ -102,8 +106,10 @@ const secured = (wire: Socket, name: string): Socket =>
     ALPNProtocols: ["http/1.1"]
   })
 
-// Calls `done` once. The returned function cancels the attempt. TLS starts on a connected socket, because a TLS socket
-// that connects itself throws an uncatchable error if the system refuses the connection at once.
+/**
+ * Calls `done` once. The returned function cancels the attempt. TLS starts on a connected socket, because a TLS socket
+ * that connects itself throws an uncatchable error if the system refuses the connection at once.
+ */
 export const open = (
   { host, isSecure, lookup, port, serverName }: Destination,
   limits: ConnectionLimits,

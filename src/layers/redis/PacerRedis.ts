@@ -4,8 +4,10 @@ import * as PacerMemory from "../memory/PacerMemory.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
-// Returns the microseconds until the reserved slot, or -1 if it is too far off. A clock that was set back by more than
-// the longest wait restarts the pace. `%.0f` keeps all 16 digits; Lua's own conversion keeps 14.
+/**
+ * Returns the microseconds until the reserved slot, or -1 if it is too far off. A clock that was set back by more than
+ * the longest wait restarts the pace. `%.0f` keeps all 16 digits; Lua's own conversion keeps 14.
+ */
 const script = `
 local pace, interval, within = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call("TIME")

@@ -5,10 +5,12 @@ import * as RateLimiterMemory from "../memory/RateLimiterMemory.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 import * as Script from "./Script.ts"
 
-// The times of up to `limit` admitted requests (R27), oldest first, in Unix microseconds of the Redis clock. Times
-// never decrease. If the clock is set back by more than a window, the log restarts: the credential would otherwise be
-// denied until the clock has caught up. `%.0f` keeps all 16 digits; Lua's own conversion keeps 14. The key outlives its
-// last entry by a second, because expiry is in whole milliseconds.
+/**
+ * The times of up to `limit` admitted requests (R27), oldest first, in Unix microseconds of the Redis clock. Times
+ * never decrease. If the clock is set back by more than a window, the log restarts: the credential would otherwise be
+ * denied until the clock has caught up. `%.0f` keeps all 16 digits; Lua's own conversion keeps 14. The key outlives its
+ * last entry by a second, because expiry is in whole milliseconds.
+ */
 export const script = `
 local log, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call("TIME")

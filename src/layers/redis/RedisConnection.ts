@@ -110,8 +110,10 @@ const open = Effect.fnUntraced(function* ({
   return state
 })
 
-// Calls `onAnswer` once. At the timeout, reads responses that have already arrived, and gives a corked command more
-// time, so that a process that was busy for 100 ms does not take Redis for slow.
+/**
+ * Calls `onAnswer` once. At the timeout, reads responses that have already arrived, and gives a corked command more
+ * time, so that a process that was busy for 100 ms does not take Redis for slow.
+ */
 const send = <A>(state: State, command: RedisCommand<A>, onAnswer: OnAnswer<A>): Cancel => {
   const { answerMs, client, writer } = state
   let isWaiting = true

@@ -21,9 +21,11 @@ interface Deps {
 const findAccount = (accounts: Accounts["Service"], email: string) =>
   accounts.byEmail(email).pipe(Effect.catchTag("not_found", () => Effect.succeed(undefined)))
 
-// Only a confirmed address opens an existing account, because the account may hold credits. If emails are delivered, an
-// unconfirmed address gets no new account either: it could claim the trial grant of the address's owner (R32). The
-// sign-up policy may have changed since the sign-up, so it is checked again (R65).
+/**
+ * Only a confirmed address opens an existing account, because the account may hold credits. If emails are delivered, an
+ * unconfirmed address gets no new account either: it could claim the trial grant of the address's owner (R32). The
+ * sign-up policy may have changed since the sign-up, so it is checked again (R65).
+ */
 const accountFor = Effect.fnUntraced(function* (
   { accounts, confirmedOnly, signUps }: Deps,
   { email, email_verified }: typeof PersonRow.Type

@@ -247,8 +247,10 @@ const withOurColumns = <Schema extends object>(schema: Schema): Schema => {
   return Object.fromEntries(tables) as Schema
 }
 
-// Also commits on client errors: the library deletes the tokens of a stolen code before it throws. Without the
-// transaction, a token issued while its person signs out everywhere would stay valid.
+/**
+ * Also commits on client errors: the library deletes the tokens of a stolen code before it throws. Without the
+ * transaction, a token issued while its person signs out everywhere would stay valid.
+ */
 const commitErrors = async (bridge: Bridge, body: () => Promise<unknown>): Promise<unknown> => {
   const outcome = await bridge.transaction(async () => {
     try {

@@ -37,8 +37,10 @@ export const rewriteAppRequest = async (request: Request, baseUrl: string): Prom
   }
 }
 
-// Rejects repeated form fields (RFC 6749 section 3.2). Drops a DPoP proof, which would bind the token to a key that our
-// endpoints do not check.
+/**
+ * Rejects repeated form fields (RFC 6749 section 3.2). Drops a DPoP proof, which would bind the token to a key that our
+ * endpoints do not check.
+ */
 const rewriteForm = async (request: Request): Promise<Request | Response> => {
   const isForm = /^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers.get("content-type") ?? "")
   if (!isForm) return errorResponse("invalid_request", "the body must be a form")

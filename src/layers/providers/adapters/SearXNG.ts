@@ -84,8 +84,10 @@ const decodeUnresponsive = Schema.decodeUnknownOption(Unresponsive)
 // The position before a command. SearXNG splits at Python's whitespace, which includes U+001C to U+001F.
 const commandSign = /(?<![^\s\p{Cc}])(?=[!:<?])/gu
 
-// SearXNG reads words that begin with `!`, `:`, `<` or, in older versions, `?` as commands: `!go` picks another engine.
-// It has no escape character, so each such word gets an apostrophe, which engines ignore even in a phrase.
+/**
+ * SearXNG reads words that begin with `!`, `:`, `<` or, in older versions, `?` as commands: `!go` picks another engine.
+ * It has no escape character, so each such word gets an apostrophe, which engines ignore even in a phrase.
+ */
 export const literalQuery = (query: string): string => query.replace(commandSign, "'")
 
 const language = (locale: string): string => `${locale.slice(0, 2)}-${locale.slice(3).toUpperCase()}`
@@ -100,8 +102,10 @@ const engineFailure = (text: string): RefusalReason => {
   return "unreachable"
 }
 
-// SearXNG's ancestor searx returns an empty page for a suspended engine, which must not pass for "no results" (R14).
-// After a failure, an empty page is a refusal until the engine returns rows or the suspension must have ended.
+/**
+ * SearXNG's ancestor searx returns an empty page for a suspended engine, which must not pass for "no results" (R14).
+ * After a failure, an empty page is a refusal until the engine returns rows or the suspension must have ended.
+ */
 const makeSuspension = () => {
   let coolDown = CoolDown.closed
   let lastRefusal: Refusal | undefined

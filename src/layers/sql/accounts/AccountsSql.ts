@@ -82,8 +82,10 @@ interface Deps {
 
 const toDate = (millis: number | undefined): Date | null => (millis === undefined ? null : new Date(millis))
 
-// An existing allowance keeps its used credits, and its quota never drops below them (R31, R32). Without `quota` it
-// also keeps its quota. `own` is the quota for a trial whose mailbox has already used its grant in another account.
+/**
+ * An existing allowance keeps its used credits, and its quota never drops below them (R31, R32). Without `quota` it
+ * also keeps its quota. `own` is the quota for a trial whose mailbox has already used its grant in another account.
+ */
 const enterPeriod = Effect.fnUntraced(function* (
   { clock, sql }: Deps,
   account: Account,

@@ -201,9 +201,11 @@ const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: 
   return [difference]
 })
 
-// Searches change a figure together with its entries or holds, so a difference stays constant while they run. The sums
-// may take minutes, so they are computed before any lock is taken. The repair lock prevents two repairs of one
-// difference.
+/**
+ * Searches change a figure together with its entries or holds, so a difference stays constant while they run. The sums
+ * may take minutes, so they are computed before any lock is taken. The repair lock prevents two repairs of one
+ * difference.
+ */
 export const repairBooks = (
   repair: Repair,
   cause: string

@@ -58,8 +58,10 @@ export const everything = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     select account_id, allowance_id, id as last_id, quota_credits, balance_credits, owed_credits from entries
   )`
 
-// Reads entries from some time before the accounts were closed, because the database's clock may have been set back.
-// Reads the log from slightly later, because a search is logged after its entry gets its time.
+/**
+ * Reads entries from some time before the accounts were closed, because the database's clock may have been set back.
+ * Reads the log from slightly later, because a search is logged after its entry gets its time.
+ */
 const sinceClosed = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   bounds as materialized (${bounds(sql, accounts)}), entries as materialized (
     select e.*, e.is_new as is_compared from bounds b cross join lateral (
@@ -148,10 +150,12 @@ const closedMonthsProblems = (...[sql, months, entries]: Parameters<typeof close
 
 const accountOfApp = "split_part(s.origin_id, ':', 2)"
 
-// A search is logged after its credits are held, so `logged` has all searches of the period. It is null if retention
-// has dropped some of them, or if the period has not begun by the database's clock. It is unknown since when a key has
-// had its budget, so its spending may be less than what was logged but never more. The log does not name apps, so their
-// budgets are only compared with held credits.
+/**
+ * A search is logged after its credits are held, so `logged` has all searches of the period. It is null if retention
+ * has dropped some of them, or if the period has not begun by the database's clock. It is unknown since when a key has
+ * had its budget, so its spending may be less than what was logged but never more. The log does not name apps, so their
+ * budgets are only compared with held credits.
+ */
 export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   with spending as materialized (
     select s.id, s.spent, s.origin_id, k.account_id, s.period_start,
@@ -182,8 +186,10 @@ export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
 /** Allowances of trials, whose scope is a mailbox. All other scopes are account ids. */
 const isTrial = "l.scope like 'trial:%'"
 
-// One statement, and therefore one snapshot. Closes the entries that it has read, except for accounts with a
-// discrepancy, and stores the sums for the incremental checks. `trialBooks` compares the allowances of trials.
+/**
+ * One statement, and therefore one snapshot. Closes the entries that it has read, except for accounts with a
+ * discrepancy, and stores the sums for the incremental checks. `trialBooks` compares the allowances of trials.
+ */
 export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: boolean) => sql`
   with ${isFull ? everything(sql, accounts) : sinceClosed(sql, accounts)}, problems as materialized (
     ${quotaProblems(sql, sql.and([sql.literal(`not ${isTrial}`), among(sql, accounts, "l.scope")]))}
@@ -249,8 +255,10 @@ export const trialBooks = (sql: SqlClient.SqlClient, isFull: boolean) => sql`
   )
   ${quotaProblems(sql, sql.and([sql.literal(isTrial)]))}`
 
-// Finds faults that occur after closing: compares a closed month's entries with its sums and, if retained, the log.
-// Corrections of a charge may be in later months, so they are looked up where something differs.
+/**
+ * Finds faults that occur after closing: compares a closed month's entries with its sums and, if retained, the log.
+ * Corrections of a charge may be in later months, so they are looked up where something differs.
+ */
 export const closedBooks = (sql: SqlClient.SqlClient, month: string, accountIds: ReadonlyArray<string>) => sql`
   with span as (
     select ${month}::date::timestamp at time zone 'utc' as since,
@@ -322,9 +330,11 @@ const newestAccounts = 10
 /** Accounts without a checkpoint and with more usage than this are left to the nightly run. */
 const mostRecomputed = 100_000
 
-// One statement, and therefore one snapshot. An entry has the start time of its transaction: its log rows are newer,
-// and an entry after a checkpoint is at most minutes older than it. The nightly run covers the rest: trials, whose
-// entries may belong to several accounts, and a period that the account returned to after its checkpoint.
+/**
+ * One statement, and therefore one snapshot. An entry has the start time of its transaction: its log rows are newer,
+ * and an entry after a checkpoint is at most minutes older than it. The nightly run covers the rest: trials, whose
+ * entries may belong to several accounts, and a period that the account returned to after its checkpoint.
+ */
 const newest = (sql: SqlClient.SqlClient) => sql`
   with recent as materialized (
     select * from (

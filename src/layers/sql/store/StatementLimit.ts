@@ -41,8 +41,10 @@ export const unprepared = (connection: SqlConnection.Connection): SqlConnection.
   executeValues: connection.executeValuesUnprepared
 })
 
-// For statements that may take minutes, such as a migration. Uses a transaction, because a pooler would leak session
-// settings to other clients, but no background connection, because other background work would wait for it.
+/**
+ * For statements that may take minutes, such as a migration. Uses a transaction, because a pooler would leak session
+ * settings to other clients, but no background connection, because other background work would wait for it.
+ */
 export const unlimited = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
   sql
     .withTransaction(Effect.andThen(sql`set local statement_timeout = 0`, effect))

@@ -16,9 +16,11 @@ const rootOf = ({ ratio, sampler }: SamplingOptions): ((traceId: string) => bool
   return (traceId) => byRatio.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED
 }
 
-// A caller's `traceparent` can prevent sampling but cannot raise the share above the ratio, which is therefore applied
-// to a new random id. Only `parentbased_always_off` leaves the decision to callers, for deployments that trust all of
-// them.
+/**
+ * A caller's `traceparent` can prevent sampling but cannot raise the share above the ratio, which is therefore applied
+ * to a new random id. Only `parentbased_always_off` leaves the decision to callers, for deployments that trust all of
+ * them.
+ */
 export const samplingOf = (options: SamplingOptions): Sampling => {
   const { newTraceId, sampler } = options
   const root = rootOf(options)

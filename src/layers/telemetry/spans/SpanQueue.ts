@@ -20,8 +20,10 @@ export interface SpanQueueOptions {
   readonly onLost: (reason: "queue_full" | "export_failed", count: number) => void
 }
 
-// Sends one request at a time, like OpenTelemetry's `BatchSpanProcessor`. Encodes spans when they end: kept as objects
-// they would outlive a garbage collection, and copying them there costs as much as creating them.
+/**
+ * Sends one request at a time, like OpenTelemetry's `BatchSpanProcessor`. Encodes spans when they end: kept as objects
+ * they would outlive a garbage collection, and copying them there costs as much as creating them.
+ */
 export const make = Effect.fnUntraced(function* (
   options: SpanQueueOptions
 ): Effect.fn.Return<(span: EndedSpan) => void, never, Scope.Scope> {

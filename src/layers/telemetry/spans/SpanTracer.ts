@@ -166,9 +166,11 @@ class SampledSpan extends UnsampledSpan implements EndedSpan {
 
 export type Sampling = (traceId: string, caller: Tracer.ExternalSpan | undefined) => boolean
 
-// The SDK's spans are slow, because they check and copy every value. The tracer of `@effect/opentelemetry` enters an
-// async context for every fiber step and records error messages. Work for several requests is a separate trace with
-// links to theirs, and is sampled if any of them is: its links would lead nowhere otherwise.
+/**
+ * The SDK's spans are slow, because they check and copy every value. The tracer of `@effect/opentelemetry` enters an
+ * async context for every fiber step and records error messages. Work for several requests is a separate trace with
+ * links to theirs, and is sampled if any of them is: its links would lead nowhere otherwise.
+ */
 export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonly onEnd: OnEnd }): Tracer.Tracer => {
   const isKept = (traceId: string, parent: Tracer.AnySpan | undefined, links: ReadonlyArray<Tracer.SpanLink>) => {
     if (parent?._tag === "Span") return parent.sampled
