@@ -78,5 +78,6 @@ export const requireYes = (isConfirmed: boolean, consequence: string): Effect.Ef
     ? Effect.void
     : Effect.fail(new CommandFailed({ message: `${consequence} Repeat the command with --yes to do it.` }))
 
+/** Fails unless exactly one of two flags is given. */
 export const requireOne = (message: string, first: boolean, second: boolean) =>
   first === second ? Effect.fail(new CliError.ValidationError({ message })) : Effect.void

@@ -5,6 +5,7 @@ import { dashboardHeader, hidesCallingPage } from "../domain/accounts/CallingPag
 import type { CredentialKind } from "../domain/accounts/Credential.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
+/** Credentials that an endpoint accepts. None by default. */
 export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/http/Accepted", {
   defaultValue: () => []
 })

@@ -9,6 +9,7 @@ import { Moment, toMomentOrNull } from "./timestamps.ts"
 
 /** The API's errors with statuses and envelopes. The edge encodes errors that an endpoint does not declare. */
 
+/** Facts that a client reads from the response in addition to the error's fields. Absent in the server. */
 export interface ResponseFacts {
   readonly requestId?: string
   /** In seconds, from `Retry-After`. `QuarryClient` sets it; a client made from `Api` alone does not read headers. */

@@ -15,6 +15,7 @@ import { rateLimitHeaders } from "./responses/headers.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
+/** Counts the request. Fails with `rate_limited` above the limit. */
 export const admit = (limiter: RateLimiter["Service"], principal: Principal): Effect.Effect<void, RateLimited> =>
   Effect.withFiber(({ context }) =>
     Effect.flatMap(

@@ -24,6 +24,7 @@ export interface ProtocolOptions {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string
   readonly tools: ReadonlyArray<Tool>
+  /** Undefined if no tool has this name. The signal aborts when the client disconnects. */
   readonly call: (
     name: string,
     args: Readonly<Record<string, unknown>>,

@@ -6,5 +6,6 @@ const events = "text/event-stream"
 export const wantsEvents = (accept: string | undefined): boolean =>
   accept !== undefined && quality(accept, events) > quality(accept, "application/json")
 
+/** True if a call's response may be a stream with progress. */
 export const acceptsEvents = (accept: string | undefined): boolean =>
   accept !== undefined && quality(accept, events) > 0

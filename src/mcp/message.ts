@@ -35,6 +35,7 @@ export const isMembers = (value: unknown): value is RawFields =>
 export const isId = (id: unknown): id is string | number =>
   typeof id === "string" ? id.length <= maxIdCharacters : Number.isSafeInteger(id)
 
+/** Reads `tools/call` parameters; undefined if they are malformed. */
 export const readCall = ({ arguments: args = {}, name }: RawFields) =>
   typeof name === "string" && isMembers(args) ? { name, args } : undefined
 

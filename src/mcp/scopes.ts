@@ -4,6 +4,7 @@ import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import { isMembers, type RpcError, rpcCodes, toErrorResponse } from "./message.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
+/** The scope of the tool that a message calls. Undefined for other messages and unknown tools. */
 const scopeOf = (message: unknown, { byName }: Toolbox): ToolScope | undefined => {
   if (!isMembers(message) || message.method !== "tools/call" || !isMembers(message.params)) return undefined
   const { name } = message.params

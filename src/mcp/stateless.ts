@@ -73,6 +73,7 @@ const metaIssue = (meta: RawFields | undefined): string | undefined => {
 
 const encodedValue = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
+/** Decodes a header that may be Base64; undefined if the encoding is broken. */
 const decodeHeader = (text: string): string | undefined => {
   if (!text.startsWith("=?base64?") || !text.endsWith("?=")) return text
   const [, base64] = encodedValue.exec(text) ?? []

@@ -5,6 +5,7 @@ import { revisions } from "./revisions.ts"
 
 export interface MessageFacts {
   readonly method: string
+  /** Undefined if the message names none, as usual in early revisions. */
   readonly revision: string | undefined
   readonly client?: string | undefined
 }

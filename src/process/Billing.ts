@@ -56,6 +56,7 @@ const polarSettings = (
         webhookUrl: `${origin}/webhooks/billing`
       }
 
+/** Undefined if no provider is configured. Polar's code is loaded on demand. */
 const provider = Effect.gen(function* () {
   const { origin } = yield* Deployment
   const config = yield* AppConfig

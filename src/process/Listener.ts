@@ -19,6 +19,7 @@ export interface ListenerOptions {
 const closingReserve = (grace: Duration.Duration): Duration.Duration =>
   Duration.min(Duration.seconds(5), Duration.times(grace, 0.2))
 
+/** Starts the public listener and returns its address. Fails if the address cannot be bound. */
 export const make = Effect.fnUntraced(function* ({ drainDelay, grace, host, port, ...options }: ListenerOptions) {
   const firstSignal = yield* FirstSignal
   const app = yield* HttpRouter.toHttpEffect(Routes.layer).pipe(

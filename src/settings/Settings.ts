@@ -44,6 +44,7 @@ const read = Effect.gen(function* () {
 export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
   static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
 
+  /** The defaults with in-memory storage. */
   static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>
     Layer.effect(
       AppConfig,

@@ -225,6 +225,7 @@ export const defaultEngines: Engines = {
   zeta_search: "mojeek"
 }
 
+/** Targets that are not listed keep their default engine. */
 export const engines: Form<Engines> = {
   decode: (text) => {
     const pairs = text.split(",").map((pair) => /^\s*([a-z_]+)\s*=\s*([^=]*\S)\s*$/.exec(pair))

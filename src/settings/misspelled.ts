@@ -16,6 +16,7 @@ const minCharactersForTwo = 12
 /** Variables of other programs that resemble a setting. They are reported only if that setting is missing. */
 const ofOthers = new Set(["BASE_URI", "DATABASE_URI", "DATADIR", "LOGLEVEL", "MAIL_FROM", "REDIS_URI", "SMTP_URI"])
 
+/** True if the texts are equal or differ by one inserted, deleted, or replaced letter, or one swap of neighbors. */
 const differsByOne = (one: string, other: string): boolean => {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 1) return false

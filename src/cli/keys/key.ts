@@ -124,6 +124,7 @@ const create = Command.make(
 const all = (description: string) =>
   Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
 
+/** Empty for a key without bounds. */
 const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
   [
     expiresAt === undefined ? [] : [`until ${time(expiresAt)}`],

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { Audit, type AuditRecord } from "../../services/operations/Audit.ts"
 import { operator } from "./operator.ts"
 
+/** Undefined arguments are left out of the audit log. */
 type Arguments = Readonly<Record<string, AuditRecord["arguments"][string] | undefined>>
 
 export interface Command extends Pick<AuditRecord, "command" | "subject"> {

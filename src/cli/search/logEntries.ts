@@ -2,6 +2,7 @@ import type { LoggedPage, LoggedRefusal } from "../../domain/search/LogEntry.ts"
 import type { StoredLogEntry } from "../../services/search/QueryLog.ts"
 import { table, time } from "../Output.ts"
 
+/** Queries are cut to this many characters in tables. */
 const maxShownText = 60
 
 export const entryJson = (entry: StoredLogEntry) => ({

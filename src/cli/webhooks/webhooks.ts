@@ -55,6 +55,7 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List an account's webhooks with their pending and failed deliveries"))
 
+/** Changes the chosen queues and records it. Fails if the account does not exist. */
 const change = Effect.fnUntraced(function* <A>(
   { account, endpoint }: Chosen,
   command: string,

@@ -14,6 +14,7 @@ export interface Account {
   /** Trimmed and in lower case; empty for a marketplace subscriber. */
   readonly email: string
   readonly plan: Plan
+  /** Searches per period. Undefined: usage is counted but not limited (R23). */
   readonly quota: number | undefined
   readonly concurrency: number
   /** Start of the subscription. Undefined on the trial and for plans that follow calendar months. */
@@ -39,12 +40,15 @@ export const accountAt = (account: Account, now: number): Account => {
 
 export interface Allowance {
   readonly plan: Plan
+  /** Searches per period. Undefined: usage is counted but not limited. */
   readonly quota: number | undefined
   /** Credits of the quota that are spent or held for running searches. */
   readonly used: number
   /** Pack credits, excluding those held for running searches. */
   readonly balance: number
+  /** Unix milliseconds; undefined on the trial. */
   readonly periodStart: number | undefined
+  /** Unix milliseconds; undefined on the trial. */
   readonly resetsAt: number | undefined
 }
 

@@ -5,6 +5,7 @@ import { isAllowedRedirect } from "./OAuth.ts"
 
 /** Registered by the app, or read from its own URL (draft-ietf-oauth-client-id-metadata-document, section 3). */
 export interface ClientMetadata {
+  /** Undefined if the app chose no readable name. */
   readonly name: string | undefined
   readonly redirectUris: ReadonlyArray<string>
 }

@@ -34,6 +34,7 @@ const bearer = /^Bearer +(\S+)$/i
 
 export const bearerToken = (authorization: string): string | undefined => bearer.exec(authorization)?.[1]
 
+/** Still quoted and percent-encoded. */
 export const cookieValues = (header: string | undefined, name: string): ReadonlyArray<string> =>
   header === undefined
     ? []

@@ -133,6 +133,7 @@ export interface AccountTerms {
   readonly concurrency: number
   readonly cycleStart: number | undefined
   readonly next: NextTerms | undefined
+  /** Undefined on the trial. */
   readonly period:
     | (Period & {
         readonly quota: number

@@ -10,7 +10,9 @@ export type PaidPlan = Exclude<Plan, "trial">
 export const paidPlans = ["starter", "growth", "business", "custom"] as const satisfies ReadonlyArray<PaidPlan>
 
 export interface PlanTerms {
+  /** Searches per period. Undefined: agreed with each account. */
   readonly quota: number | undefined
+  /** Concurrent searches of one batch. The rate limit is 60 times this number per minute. */
   readonly concurrency: number
 }
 
@@ -20,6 +22,7 @@ export interface PlanOffer extends PlanTerms {
   readonly name: string
   /** Per month. Ignored for the trial and for custom plans. */
   readonly priceCents: number
+  /** 0 if the plan sells no packs. */
   readonly packCentsPer1000: number
 }
 
@@ -43,6 +46,7 @@ export interface Period {
   readonly end: number
 }
 
+/** Same day and time in UTC, clamped to the month's last day (R31). */
 const renewal = (cycleStart: DateTime.Utc, count: number): number =>
   DateTime.toEpochMillis(DateTime.add(cycleStart, { months: count }))
 
@@ -62,6 +66,7 @@ export const calendarMonth = (nowMillis: number): Period => {
   return { start: DateTime.toEpochMillis(start), end: DateTime.toEpochMillis(DateTime.add(start, { months: 1 })) }
 }
 
+/** Undefined on the trial. */
 export const periodAt = (plan: Plan, cycleStartMillis: number | undefined, nowMillis: number): Period | undefined => {
   if (plan === "trial") return undefined
   return cycleStartMillis === undefined ? calendarMonth(nowMillis) : billingCycle(cycleStartMillis, nowMillis)

@@ -5,6 +5,7 @@ import { type Period, type Plan, type PlanTerms, plans, type TermsTable } from "
 // Higher limits of a plan apply immediately, lower limits from an account's next period (R75).
 
 export interface PlanVersion {
+  /** Unix milliseconds. */
   readonly since: number
   readonly terms: TermsTable
 }
@@ -17,6 +18,7 @@ export const constantHistory = (terms: TermsTable): PlanHistory => [{ since: 0, 
 export const termsAt = (history: PlanHistory, moment: number): TermsTable =>
   (history.findLast(({ since }) => since <= moment) ?? history[0]).terms
 
+/** True if these are the latest limits. */
 export const isInForce = (terms: TermsTable, history: PlanHistory): boolean => {
   const latest = history.at(-1)?.terms ?? history[0].terms
   return plans.every(
@@ -78,6 +80,7 @@ export const limitsOfPeriod = (
   return { plan, limits, quota }
 }
 
+/** The lower limits that a plan will get; undefined if it has none. */
 export const loweredAt = (plan: Plan, limits: Limits, terms: TermsTable, at: number): NextTerms | undefined => {
   const { concurrency, quota = limits.quota } = terms[plan]
   return quota < limits.quota || concurrency < limits.concurrency ? { plan, quota, concurrency, at } : undefined
@@ -85,6 +88,7 @@ export const loweredAt = (plan: Plan, limits: Limits, terms: TermsTable, at: num
 
 export interface HeldLimits {
   readonly plan: Plan
+  /** Undefined: usage is counted but not limited. */
   readonly quota: number | undefined
   readonly concurrency: number
   readonly agreedQuota: boolean

@@ -20,6 +20,7 @@ export type Grouping = typeof Grouping.Type
 /** Unix milliseconds; `to` is exclusive. Hours, days and months are in UTC. */
 export interface UsageQuery {
   readonly from: number
+  /** Unix milliseconds, exclusive. */
   readonly to: number
   readonly granularity: Granularity
   readonly groupBy: Grouping | undefined
@@ -33,6 +34,7 @@ export interface Counts {
 
 export interface UsageBucket extends Counts {
   readonly start: number
+  /** The target or key ID; undefined without grouping, or if no key was used. */
   readonly group: string | undefined
 }
 

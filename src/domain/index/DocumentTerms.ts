@@ -10,6 +10,7 @@ export interface DocumentTexts {
   readonly description: string
   readonly content: string
   readonly language: string | null
+  /** A date or a date-time in UTC. */
   readonly published?: string | null
 }
 

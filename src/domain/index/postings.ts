@@ -102,6 +102,7 @@ export class PostingsWriter {
 }
 
 export interface Entries {
+  /** Relative to the start of the window. */
   readonly documents: Int32Array
   readonly frequencies: Uint8Array
   readonly lengths: Uint8Array

@@ -19,6 +19,7 @@ export interface ScoredSlot {
   readonly terms: ReadonlyArray<ScoredTerm>
   /** A document gains at most 2.2 times this. 0 for slots that only filter. */
   readonly worth: number
+  /** Documents must match all required slots and no excluded slot. */
   readonly role: "wanted" | "required" | "excluded"
 }
 

@@ -19,6 +19,7 @@ const indivisible = new Set(
   ).split(" ")
 )
 
+/** Letters and digits, with characters that join names and the suffixes of C++ and C#. */
 const wordPattern = /[\p{L}\p{N}\p{M}]+(?:(?:[.:_/-]|::|['’])[\p{L}\p{N}\p{M}]+)*(?:\+\+|#(?![\p{L}\p{N}]))?/gu
 
 const possessive = /['’]s$/i

@@ -17,6 +17,7 @@ export interface ApiKey {
   readonly accountId: string
   readonly label: string
   readonly mode: KeyMode
+  /** The start of the secret and its last four characters, by which its owner recognizes it. */
   readonly hint: string
   readonly createdAt: number
   readonly lastUsedAt: number | undefined

@@ -7,6 +7,7 @@ export type BudgetPeriod = (typeof budgetPeriods)[number]
 
 export interface Budget {
   readonly credits: number
+  /** A UTC calendar day or month, or the lifetime of the key. */
   readonly period: BudgetPeriod
 }
 

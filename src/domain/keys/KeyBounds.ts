@@ -37,6 +37,7 @@ export const changeBounds = (bounds: KeyBounds, change: BoundsChange): KeyBounds
   }
 }
 
+/** The form in which networks are stored and shown. Undefined if the text is not a network. */
 export const canonicalNetwork = (text: string): string | undefined => {
   const network = parseNetwork(text)
   return network === undefined ? undefined : IpNetwork.format(network)

@@ -20,5 +20,6 @@ export const hasShortHost = (address: string): boolean => {
 export const formatAddress = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`
 
+/** Returns null if the URL is invalid or its host is too long. */
 export const parseAddress = (address: string, base?: string): URL | null =>
   hasShortHost(address) ? URL.parse(address, base) : null

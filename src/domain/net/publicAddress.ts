@@ -39,6 +39,7 @@ const closedIpv6Networks = [
 
 const isIn = (ip: NetAddress.IpAddress) => (network: IpNetwork.IpNetwork) => IpNetwork.contains(network, ip)
 
+/** Returns true for an IP address of the public internet, false for any other text. */
 export const isPublicAddress = (text: string): boolean => {
   const parsed = NetAddress.ipFromString(text)
   if (Result.isFailure(parsed)) return false

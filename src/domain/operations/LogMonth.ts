@@ -1,4 +1,5 @@
 export interface LogMonth {
+  /** In UTC, such as `2026-08`. */
   readonly name: string
   readonly end: number
   readonly bytes: number

@@ -41,6 +41,7 @@ export type RedisStatus = typeof RedisStatus.Type
 export const ReplicaStatus = Schema.Struct({
   id: Schema.String,
   host: Schema.String,
+  /** Host and port of the public listener; null before it listens. */
   address: Text,
   version: Schema.String,
   commit: Text,
@@ -122,6 +123,7 @@ const migrationProblems = (migrations: MigrationStatus | null) => {
   return problems
 }
 
+/** Unix milliseconds on the store's clock. */
 export interface Lifetime {
   readonly id: string
   readonly startedAt: number

@@ -23,6 +23,7 @@ export interface SearchOptions extends SiteLists {
   /** Dates in UTC, `YYYY-MM-DD`, both inclusive. */
   readonly after?: string | undefined
   readonly before?: string | undefined
+  /** Absent for `web`, the default. */
   readonly topic?: "news" | undefined
 }
 
@@ -137,6 +138,7 @@ export const optionRules = [acrossFields(freshnessAlone), acrossFields(datesInOr
 
 export const optionIssues = (fields: RawFields): ReadonlyArray<Issue> => rules.flatMap((rule) => rule(fields) ?? [])
 
+/** Undefined options are absent. */
 export interface OptionFields {
   readonly freshness?: Freshness | undefined
   readonly after?: string | undefined

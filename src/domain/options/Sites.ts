@@ -43,6 +43,7 @@ export const parseSite = (text: string): string | undefined => {
   return hostPattern.test(host) ? `${host}${normalizePath(url.pathname)}` : undefined
 }
 
+/** Splits an entry that `parseSite` returned. The path starts with a slash, or is empty. */
 export const siteParts = (site: string): { readonly host: string; readonly path: string } => {
   const slash = site.indexOf("/")
   return slash < 0 ? { host: site, path: "" } : { host: site.slice(0, slash), path: site.slice(slash) }

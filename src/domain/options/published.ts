@@ -2,6 +2,7 @@ import { parseMoment, toMoment } from "../requests/fields.ts"
 
 const dayMs = 86_400_000
 
+/** A date in UTC, `YYYY-MM-DD`. */
 export const dayOf = (millis: number): string => toMoment(Math.max(0, millis)).slice(0, 10)
 
 /** For providers whose last date is exclusive. */

@@ -27,5 +27,6 @@ const kinds: { readonly [name: string]: DocumentKind } = {
   "application/x-pdf": "pdf"
 }
 
+/** Undefined for unsupported media types (R59). */
 export const kindOf = (name: string): DocumentKind | undefined =>
   kinds[name] ?? (name.endsWith("+json") ? "json" : /^(?:application|text)\/.*\+xml$/.test(name) ? "xml" : undefined)

@@ -36,6 +36,7 @@ const segmentsBelow = (address: URL, base: URL): ReadonlyArray<string> | undefin
   }
 }
 
+/** The files that a URL may be published from, most likely first. Empty if the URL is not below the base. */
 export const filesOf = (address: URL, base: URL): ReadonlyArray<string> => {
   const segments = segmentsBelow(address, base)
   if (segments === undefined) return []

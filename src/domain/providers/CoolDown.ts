@@ -12,6 +12,7 @@ export type Phase = (typeof phases)[number]
 export interface CoolDown {
   readonly refusals: number
   readonly openings: number
+  /** Start of the half-open state; undefined while closed. */
   readonly until: number | undefined
   /** Allows calls while open if no other provider is left. */
   readonly lastResort: boolean
@@ -37,6 +38,7 @@ const maxRetryAfterMs = 24 * 3_600_000
 export const phase = ({ until }: CoolDown, now: number): Phase =>
   until === undefined ? "closed" : until > now ? "open" : "half_open"
 
+/** Returns true if a call is allowed: any number while closed, one at a time while half-open. */
 export const admits = (coolDown: CoolDown, now: number): boolean => {
   const current = phase(coolDown, now)
   return current === "closed" || (current === "half_open" && !coolDown.isProbing)

@@ -212,6 +212,7 @@ export const parseMoment = (input: string): number | undefined => {
 
 export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
+/** ISO 8601 in requests and responses, Unix milliseconds inside the service. */
 export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
   Schema.decodeTo(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: endOfTimeMs - 1 })),

@@ -71,6 +71,7 @@ const mergeRow = ({ after, before, freshness, ...defaults }: Defaults, row: type
   return { ...defaults, ...(hasDates ? {} : dates), ...row }
 }
 
+/** Decodes rows like single searches, with the body's fields as defaults (R17). */
 export const toRows = ({ queries, ...defaults }: typeof Bulk.Type): BulkRows =>
   queries.map((entry) =>
     Result.flatMap(

@@ -27,6 +27,7 @@ export interface Capabilities {
   readonly languages: Codes
   readonly maxQueryCodePoints?: number
   readonly maxQueryWords?: number
+  /** Supported search options (R62). Absent if there are none. */
   readonly options?: OptionSupport
 }
 
@@ -37,8 +38,10 @@ export interface UpstreamCall {
   readonly offset: number
   readonly safe: Safe
   readonly locale: string
+  /** Undefined if the upstream does not support the country. */
   readonly country: string | undefined
   readonly language: string | undefined
+  /** Absent for a search without options. */
   readonly options?: CallOptions
 }
 
@@ -62,6 +65,7 @@ const pageNumbers = (
 const acceptedCode = (codes: Codes, code: string): string | undefined =>
   codes === "any" || (codes !== "none" && codes.includes(code)) ? code : undefined
 
+/** Returns why the upstream cannot serve a search; undefined if it can. */
 export const unsupportedReason = (capabilities: Capabilities, request: SearchRequest): string | undefined => {
   const { maxQueryCodePoints, maxQueryWords, paging, safe } = capabilities
   const option = unsupportedOption(capabilities, request)

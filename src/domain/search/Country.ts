@@ -1,5 +1,6 @@
 import { geos, parseGeo } from "./Geo.ts"
 
+/** Normalizes a name: removes case, accents, punctuation and parenthesized text, and writes `&` as `and`. */
 const plain = (name: string): string =>
   name
     .normalize("NFKD")

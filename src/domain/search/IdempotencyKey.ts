@@ -16,6 +16,7 @@ export const lostAnswer = InvalidRequest.fromIssues([
   issue("belongs to a request whose response was too large to keep; use a new key to run it again")
 ])
 
+/** Visible characters; a quote or backslash must be escaped with a backslash. */
 const quoted = /^"((?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
 const bare = /^[\x21\x23-\x7e][\x21-\x7e]*$/

@@ -48,7 +48,9 @@ export interface LoggedRequest {
 
 export interface LoggedPage {
   readonly host: string
+  /** Undefined if the page was read. */
   readonly reason: UnreadableReason | undefined
+  /** Size of the document; 0 if it was not read. */
   readonly bytes: number
 }
 
@@ -62,12 +64,16 @@ export interface LogEntry {
   /** 1, or 0 in the demo (R24) and for a page that could not be read. */
   readonly credits: number
   readonly cached: boolean
+  /** Undefined if none answered. */
   readonly provider: string | undefined
   readonly resultCount: number
   readonly durationMs: number
+  /** Undefined outside requests (R2). */
   readonly requestId: string | undefined
+  /** 0-based. */
   readonly rowIndex: number | undefined
   /** In the order of the attempts. Empty if the cache or the first provider answered. */
   readonly refusals: ReadonlyArray<LoggedRefusal>
+  /** Undefined for a search. */
   readonly page?: LoggedPage | undefined
 }

@@ -35,6 +35,7 @@ const identity = (url: URL): string => {
   return `${protocol}//${credentials}${host}${pathname}?${search === "" ? "" : withoutTracking(search)}`
 }
 
+/** The key of a result for comparison with other lists; undefined if the address is not a web address. */
 export const identityOf = (address: string): string | undefined => {
   const url = parseWebUrl(address)
   return url === undefined ? undefined : identity(url)

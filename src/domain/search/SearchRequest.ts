@@ -155,6 +155,7 @@ export const jsonSearchFields = {
   ...optionFields("search")
 }
 
+/** The rules of a target, decoded or not; those of the default target if it is unknown. */
 const rulesOf = (target: unknown): TargetRules => targetRules[targets.find((name) => name === target) ?? targets[0]]
 
 /** Above 5, `page` is `invalid_request` on some targets and `unsupported_parameter` on others (R7). */

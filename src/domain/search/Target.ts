@@ -41,6 +41,7 @@ export interface TargetRules {
   readonly maxPage: number
   readonly maxNum: number
   readonly safe: boolean
+  /** True if a page above 5 is `invalid_request` and not `unsupported_parameter` (R7). */
   readonly highPageIsInvalid: boolean
 }
 

@@ -12,6 +12,7 @@ export const labelOf = (target: Target, labels: TargetLabels | undefined): strin
   return name === undefined ? target : `${target} (${name})`
 }
 
+/** One sentence per named target. Empty if there are none. */
 export const describeTargets = (labels: TargetLabels): string =>
   targets
     .flatMap((target) => {

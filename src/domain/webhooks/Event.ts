@@ -69,6 +69,7 @@ export interface Delivery {
   readonly attempts: number
   readonly createdAt: number
   readonly attemptedAt: number | undefined
+  /** Unix milliseconds; undefined if there is no further attempt. */
   readonly nextAttemptAt: number | undefined
   readonly httpStatus: number | undefined
   /** In detail, for the operator. Accounts see `shownError`. */

@@ -24,6 +24,7 @@ export const NewWebhook = Schema.Struct({
   events: Schema.optionalKey(endpointTypes)
 }).annotate({ identifier: "NewWebhook", message })
 
+/** Absent fields keep their value. */
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(Address),
   events: Schema.optionalKey(endpointTypes),
@@ -41,6 +42,7 @@ const maxLowBalance = 1_000_000_000
 
 const percentMessage = "must be a list of whole numbers from 1 to 99, each once"
 
+/** Absent fields keep their value. */
 export const EventSettingsChange = Schema.Struct({
   low_percents: Schema.optionalKey(
     Schema.Array(

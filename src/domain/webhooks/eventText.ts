@@ -11,6 +11,7 @@ const text = (value: unknown): string => (typeof value === "string" || typeof va
 
 const count = (value: unknown): string => (typeof value === "number" ? value.toLocaleString("en-US") : "0")
 
+/** Empty on the trial, which never resets. */
 const reset = ({ resets_at }: Data): ReadonlyArray<string> =>
   typeof resets_at === "string" ? [`The quota resets on ${resets_at.slice(0, 10)}.`] : []
 

@@ -39,6 +39,7 @@ ${body}
 export interface AppRequest {
   readonly query: string
   readonly appName: string
+  /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
   readonly verifiedHost: string | undefined
   readonly destination: string
   /** True if the redirect leads to the person's device, where any program can receive it. */

@@ -82,6 +82,7 @@ export class ResponseBacklog {
   }
 }
 
+/** Response class that reports its queued bytes to the backlog. */
 export const responseClassOf = (backlog: ResponseBacklog) =>
   class extends ServerResponse {
     override write(...args: ReadonlyArray<unknown>): boolean {

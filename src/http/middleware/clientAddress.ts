@@ -20,6 +20,7 @@ export const senderAddress = seenBy(ClientAddress.clientNetwork, 1)
 
 export const client = seenBy(ClientAddress.client)
 
+/** The full client address. Undefined without a socket. */
 export const clientIp: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = seenBy(
   ClientAddress.clientIp
 )

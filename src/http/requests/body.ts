@@ -175,6 +175,7 @@ export const readText = (
   )
 }
 
+/** Reads an optional JSON body; undefined if it is empty. */
 export const readOptionalJson = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<unknown, InvalidRequest | RateLimited> =>

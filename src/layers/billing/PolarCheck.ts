@@ -144,6 +144,7 @@ const endpointFault = (endpoint: typeof Endpoint.Type | undefined, url: string):
   return missing.length === 0 ? undefined : `the webhook endpoint lacks the events ${missing.join(", ")}: add them`
 }
 
+/** Polar lists the newest first. */
 const deliveryFault = Effect.fnUntraced(function* (client: PolarClient, endpointId: string) {
   const latest = yield* client.demand(items(Schema.Struct({ succeeded: Schema.Boolean })), {
     method: "GET",

@@ -37,6 +37,7 @@ const lines = (path: string, onBytes: (count: number) => Effect.Effect<void>) =>
   )
 }
 
+/** One document per line. Skips empty lines. */
 export const open = (path: string): Effect.Effect<DocumentSource, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem

@@ -6,6 +6,7 @@ export class DocumentSourceError extends OperatorError("DocumentSourceError") {}
 
 export interface DocumentProblem {
   readonly file: string
+  /** Starts at 1. Undefined if the problem concerns the whole file. */
   readonly line: number | undefined
   readonly problem: string
 }

@@ -160,6 +160,7 @@ const locate = Effect.fnUntraced(function* (
 interface SitemapOptions {
   readonly sitemap: string
   readonly folder: string
+  /** Defaults to the root of the first URL. */
   readonly base: URL | undefined
 }
 

@@ -4,6 +4,7 @@ import { parseDocument } from "yaml"
 import { readPublished } from "../../domain/options/published.ts"
 import { readPublished as statedDate } from "../pages/published.ts"
 
+/** The searchable parts of a page. Missing parts are empty strings. */
 export interface PageText {
   readonly title: string
   readonly headings: string

@@ -18,6 +18,7 @@ interface Entry<V> {
   readonly bytes: number
 }
 
+/** An in-process cache with limits on count and bytes. Evicts the least recently used values first. */
 export class BoundedStore<V> {
   private readonly options: BoundedStoreOptions<V>
   /** Least recently used first. */

@@ -4,6 +4,7 @@ import { decisionFrom, type RateLimitDecision, RateLimiter, windowMs } from "../
 /** Beyond this, the credentials idle the longest start a new window, so that no caller is denied for lack of space. */
 const defaultMaxCredentials = 200_000
 
+/** The times of the counted requests, oldest first, in a ring that grows up to a window's limit. */
 class RollingLog {
   private ring = new Float64Array(8)
   private first = 0

@@ -7,6 +7,7 @@ export interface Destination {
   readonly isSecure: boolean
   /** The name that TLS requests and the certificate must match, instead of `host`. */
   readonly serverName?: string | null | undefined
+  /** Defaults to the system's lookup. */
   readonly lookup?: LookupFunction | undefined
 }
 
@@ -41,6 +42,7 @@ class Received {
   private readonly wire: Socket
   private readonly maxBytes: number
   private written = 0
+  /** Bytes received from the system, and bytes passed to readers. */
   private bytes = 0
   private data = 0
   private bytesBefore = 0

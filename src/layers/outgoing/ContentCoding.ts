@@ -35,6 +35,7 @@ const inflated = (body: Readable): Readable => {
   return output
 }
 
+/** Decompresses a body as it is read. Undefined if the coding is unknown. */
 export const decoded = (body: Readable, header: string | undefined): Readable | undefined => {
   switch (codingOf(header)) {
     case "":

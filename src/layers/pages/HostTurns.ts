@@ -9,6 +9,7 @@ const windowMs = 1_000
 
 interface Host {
   readonly slots: Semaphore.Semaphore
+  /** Start times of the latest requests, oldest first, including scheduled ones. */
   readonly starts: Array<number>
   users: number
 }

@@ -96,6 +96,7 @@ export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOption
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
+/** The target of a redirect, without credentials. Undefined if the response has none. */
 const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | undefined => {
   const location = redirects.has(status) ? header("location") : undefined
   const to = location === undefined ? null : parseAddress(location, from.href)
@@ -108,6 +109,7 @@ const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | u
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
+/** Undefined after too many redirects. */
 const follow = Effect.fnUntraced(function* (
   from: URL,
   hop: (url: URL) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>
@@ -129,6 +131,7 @@ const reasonOfStatus = (status: number): UnreadableReason => {
   return [401, 402, 403, 407, 429, 451].includes(status) ? "forbidden" : "site_error"
 }
 
+/** True for a readable media type. Without a type, the parser decides from the bytes. */
 const mayHaveText = ({ header }: Exchange.ResponseHead): boolean => {
   const type = header("content-type") ?? ""
   return isKnownCoding(header("content-encoding")) && (type === "" || kindOf(readMediaType(type).name) !== undefined)

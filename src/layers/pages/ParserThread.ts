@@ -88,6 +88,7 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
   }
 }
 
+/** Starts a thread and waits until it is ready. Undefined if it ended first. */
 export const startThread: Effect.Effect<ParserThread | undefined> = Effect.suspend(() => {
   const ready = Deferred.makeUnsafe<boolean>()
   const thread = make(ready)

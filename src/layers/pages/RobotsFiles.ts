@@ -10,6 +10,7 @@ export interface RobotsFiles {
   readonly rulesFor: (url: URL, timeout: Duration.Duration) => Effect.Effect<RobotsRules, PageUnreadable>
 }
 
+/** Fetches a URL through redirects and truncates the body to `maxBytes`. Undefined after too many redirects. */
 type Get = (
   url: URL,
   timeout: Duration.Duration,

@@ -6,6 +6,7 @@ const byteOrderMarks: ReadonlyArray<readonly [ReadonlyArray<number>, string]> = 
   [[0xff, 0xfe], "utf-16le"]
 ]
 
+/** The decoder for a charset label. Undefined if the WHATWG list does not have it. */
 const decoderOf = (label: string | undefined) => {
   if (label === undefined) return undefined
   try {

@@ -164,6 +164,7 @@ const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid(
 
 const variable = /\$\{([^}]*)\}/g
 
+/** Replaces every `${NAME}` with a non-empty environment variable. */
 const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
   const names = new Set(text.matchAll(variable).map(([, name = ""]) => name))
   const values = new Map(

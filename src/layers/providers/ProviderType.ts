@@ -10,6 +10,7 @@ export class EntryInvalid extends Data.TaggedError("EntryInvalid")<{
   readonly faults: Arr.NonEmptyReadonlyArray<Fault>
 }> {}
 
+/** Fails with the faults of all entries at once, if there are any. */
 export const failWithAll = (failed: ReadonlyArray<EntryInvalid>): Effect.Effect<void, EntryInvalid> => {
   const faults = failed.flatMap(({ faults }) => faults)
   return Arr.isArrayNonEmpty(faults) ? Effect.fail(new EntryInvalid({ faults })) : Effect.void

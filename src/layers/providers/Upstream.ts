@@ -90,6 +90,7 @@ const meanings: ReadonlyArray<readonly [RegExp, RefusalReason]> = [
   [/time.?out|timed out/i, "timeout"]
 ]
 
+/** Classifies an upstream's error text. Undefined if it has none of the known words. */
 export const reasonFor = (words: string): RefusalReason | undefined => {
   const bounded = words.slice(0, maxWordsUnits)
   return meanings.find(([pattern]) => pattern.test(bounded))?.[1]

@@ -14,6 +14,7 @@ const maxReceivedBytes = 8 * 1024 * 1024
 
 export interface Reply {
   readonly status: number
+  /** Reads a header by its lowercase name. The values of a repeated header are joined with commas. */
   readonly header: (name: string) => string | undefined
   /** Fails without reading if the declared length exceeds `maxBytes`. */
   readonly body: (maxBytes: number) => Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed>

@@ -4,7 +4,9 @@ import { Redacted } from "effect"
 export interface UpstreamRequest {
   readonly method: "GET" | "POST" | "PUT"
   readonly url: string
+  /** The encoded query string, empty if there is none. */
   readonly parameters: string
+  /** Header names are lowercase. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
 }
@@ -12,6 +14,7 @@ export interface UpstreamRequest {
 type Parameters = Readonly<Record<string, string | number | Redacted.Redacted | undefined>>
 type Headers = UpstreamRequest["headers"]
 
+/** Leaves out parameters that are undefined. */
 export const get = (url: string, parameters: Parameters, headers: Headers = {}): UpstreamRequest => {
   const encoded = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

@@ -7,6 +7,7 @@ const american = (date: string): string => {
   return `${month}/${day}/${year}`
 }
 
+/** Google's `tbs` parameter, which Serper and SerpApi pass on. Undefined without `freshness` or dates. */
 export const googleTbs = ({ after, before, freshness }: CallOptions): string | undefined => {
   if (freshness !== undefined) return periods[freshness]
   if (after === undefined && before === undefined) return undefined

@@ -63,6 +63,7 @@ type OnAnswer<A> = (answer: Result.Result<A, string>) => void
 
 const unanswered = "no answer in time"
 
+/** The label `error.type` of a command: empty on success, otherwise Redis's own code if it gave one. */
 const errorType = (answer: Result.Result<unknown, string>): string => {
   if (Result.isSuccess(answer)) return ""
   return answer.failure === unanswered ? "timeout" : (codeOf(answer.failure) ?? "unavailable")

@@ -38,6 +38,7 @@ interface Item<Entry, Answer> {
   abandoned: boolean
 }
 
+/** Items of one owner, oldest first. */
 type Line<Entry, Answer> = Array<Item<Entry, Answer>>
 type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Item<Entry, Answer>>
 type BatchExit<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>

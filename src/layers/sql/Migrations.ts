@@ -88,6 +88,7 @@ const appliedNames = (sql: SqlClient.SqlClient) =>
     rows.map(({ migration_id, name }) => fullName(migration_id, name))
   )
 
+/** The error for a database that has a different migration under one of our numbers. Undefined if there is none. */
 const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string>): StorageUnavailable | undefined => {
   const theirs = applied.find((name) => !ours.includes(name) && ours.some((it) => it.slice(0, 4) === name.slice(0, 4)))
   return theirs === undefined ? undefined : new StorageUnavailable({ message: unreleasedSchema(theirs) })

@@ -27,6 +27,7 @@ const checkInterval = Duration.seconds(1)
 
 const logInterval = Duration.minutes(1)
 
+/** The limit on open files. Undefined on systems without this file. */
 const limitOf = (): number | undefined => {
   try {
     const text = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]

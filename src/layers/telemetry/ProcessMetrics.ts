@@ -58,6 +58,7 @@ const gcDuration = histogram("v8js.gc.duration", {
 
 const resolutionMs = 20
 
+/** Converts nanoseconds to seconds and subtracts the sampling interval. */
 const delaySeconds = (nanos: number): number => Math.max(0, nanos / 1e9 - resolutionMs / 1000)
 
 const gcTypes = new Map<unknown, string>([

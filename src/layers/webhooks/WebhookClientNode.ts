@@ -29,6 +29,7 @@ const attemptLimits: Exchange.ExchangeLimits = {
 
 const checkTimeout = Duration.seconds(5)
 
+/** Parses `Retry-After`, in seconds or as a date. */
 const retryAfterMs = (header: string | undefined, now: number): number => {
   if (header === undefined) return 0
   if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1000

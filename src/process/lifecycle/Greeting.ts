@@ -14,6 +14,7 @@ export interface Greeting {
   readonly bound: string
   readonly baseUrl: string
   readonly access: DeveloperAccess | undefined
+  /** Of the embedded store; undefined with a database server. */
   readonly dataDir: string | undefined
 }
 

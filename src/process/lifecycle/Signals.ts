@@ -13,6 +13,7 @@ const minGrace = Duration.seconds(1)
 /** npm forwards signals that its process group also gets, so Ctrl-C arrives twice. Both count as one signal (R54). */
 const repeatWindow = Duration.seconds(2)
 
+/** The signal that started the shutdown; undefined before that. */
 export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/process/FirstSignal", {
   defaultValue: () => () => undefined
 })

@@ -16,6 +16,7 @@ const pause = "50 millis"
 
 const options = { target: undefined, replace: false } as const
 
+/** Loads the first starter documents into an empty index. Returns false if there is nothing else to load. */
 export const fillFirst = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const files = yield* FileSystem.FileSystem

@@ -8,6 +8,7 @@ export interface WorkerProcess {
   readonly worker: Worker
   readonly ready: Deferred.Deferred<void>
   readonly ended: Deferred.Deferred<End>
+  /** The port of its private listener; undefined until it listens. */
   adminPort: number | undefined
   metrics: Metrics
 }
@@ -78,6 +79,7 @@ export const launch = (number: number, env: Readonly<Record<string, string>>): E
 /** One slow worker must not delay the answer for all. */
 const answerMs = 2_000
 
+/** Requests a path of a worker's private listener. The reply is undefined if the worker does not respond. */
 export const ask = ({ adminPort, number }: WorkerProcess, path: string) =>
   Effect.tryPromise(async () => {
     const signal = AbortSignal.timeout(answerMs)

@@ -22,6 +22,7 @@ const readNext = Effect.fnUntraced(function* (address: string | null) {
   return ownPath(address || defaultNext, origin) ?? defaultNext
 })
 
+/** Fails if the link was used or has expired, before the person chooses a password. */
 const addressOfLink = Effect.fnUntraced(function* (token: Redacted.Redacted) {
   return (yield* (yield* SignIn).addressOfLink(token)) ?? (yield* linkExpired)
 })

@@ -34,6 +34,7 @@ export const show = Effect.gen(function* () {
   return pageResponse(pages.consent({ request, scopes, email: account.success.email }), { formTargets: [source] })
 })
 
+/** The limit in a form: undefined if it is empty, and `"invalid"` if it is not a number of credits. */
 const dailyCreditsIn = (form: URLSearchParams): number | "invalid" | undefined => {
   const text = form.get("daily_credits")?.trim() ?? ""
   if (text === "") return undefined

@@ -58,6 +58,7 @@ export const firstIssueOf = (body: unknown): Issue | undefined => {
   return field === undefined || message === undefined ? undefined : { field, message }
 }
 
+/** The redirect of a successful response. Undefined for an error or without a location. */
 export const redirectOf = ({ cookies, location, status }: LibraryResponse): Redirect | undefined =>
   status < 400 && location !== undefined ? { location, cookies } : undefined
 

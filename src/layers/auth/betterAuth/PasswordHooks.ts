@@ -79,6 +79,7 @@ const rejectCommonPassword = (path: string, body: object): void => {
   throw new APIError("BAD_REQUEST", { code: "PASSWORD_TOO_COMMON", message: "This password is too common." })
 }
 
+/** The keys under which a request's password attempt is counted. Undefined if no password is compared. */
 const countsOf = async (context: HookContext): Promise<PasswordCounts | undefined> => {
   const { requester } = currentNotes()
   const { body, path } = context

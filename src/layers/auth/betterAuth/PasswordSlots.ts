@@ -17,6 +17,7 @@ export const makePasswordSlots = Effect.map(
   (semaphore) => {
     let waiting = 0
 
+    /** Runs a hash in a slot of the client. Fails if no slot is free in time. */
     const run = <A>(client: string, hash: Effect.Effect<A>): Effect.Effect<A, HashesBusy> =>
       Effect.suspend(() => {
         if (waiting >= limits.waiting) return Effect.fail(busy)

@@ -14,6 +14,7 @@ const maxBodyCharacters = 16_384
 /** Browsers send one or two, and each takes several statements. */
 const maxSessionCookies = 4
 
+/** A cookie's value and its HMAC-SHA256 in base64, percent-encoded like the library does. */
 const signedCookiePattern = /^([^=]+=)(.+)(?:\.|%2E)([0-9A-Za-z+/]{43}=)$/
 
 const renewCookie = (keyring: Keyring, cookie: string): string => {

@@ -14,6 +14,7 @@ const personRow = rowOf(PersonRow)
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly accounts: Accounts["Service"]
+  /** True if emails are delivered. People then need a confirmed address to get an account. */
   readonly confirmedOnly: boolean
   readonly signUps: SignUps
 }

@@ -8,6 +8,7 @@ export class CrawlStateError extends OperatorError("CrawlStateError") {}
 const PageLine = Schema.Struct({
   url: Schema.String,
   run: Schema.Int,
+  /** Hash of the text in the index. Undefined if the page is not in the index. */
   hash: Schema.optionalKey(Schema.String),
   /** The site no longer has the page, or does not want it indexed. */
   isGone: Schema.optionalKey(Schema.Boolean),

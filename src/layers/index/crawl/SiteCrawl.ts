@@ -98,6 +98,7 @@ const makeReader = Effect.gen(function* () {
 
 type Read = Effect.Success<typeof makeReader>
 
+/** Empty if the site has no sitemap. */
 const fromSitemaps = Effect.fnUntraced(function* (read: Read, options: CrawlOptions) {
   const { address } = options
   const robots = yield* read(new URL("/robots.txt", address), options)

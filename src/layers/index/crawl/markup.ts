@@ -53,6 +53,7 @@ export interface Sitemap {
 /** The protocol's limit for one sitemap. */
 const maxLocations = 50_000
 
+/** Undefined for a document that is not sitemap XML. */
 export const readSitemap = (bytes: Uint8Array): Sitemap | undefined => {
   let root: string | undefined
   let text: string | undefined

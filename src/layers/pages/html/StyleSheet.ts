@@ -71,6 +71,7 @@ export class StyleSheet {
     this.#count++
   }
 
+  /** Undefined if no rule matches. */
   declarationsFor(element: Element): Declarations | undefined {
     if (this.#count === 0) return undefined
     const id = attribute(element, "id") ?? ""

@@ -14,6 +14,7 @@ const isLine = (element: Element): boolean => {
 
 const hasLetters = /[\p{L}\p{N}]/u
 
+/** True if all text of an element is links or a publication time. */
 const isLinksOnly = (element: Element): boolean => {
   let hasLink = false
   const waiting: Array<Node> = [...element.childNodes]

@@ -191,6 +191,7 @@ const capabilities = (pageSize: number, engine: string | undefined): Capabilitie
   options: optionsOf(engine)
 })
 
+/** An empty page is an error unless the search really found nothing (R14). */
 const readPage = (
   json: unknown,
   engine: string | undefined,

@@ -56,6 +56,7 @@ const behindWallet = <A>(
     sql.withTransaction(Effect.andThen(sql`select from wallets where account_id = ${accountId} for update`, book))
   )
 
+/** Reads the account's plan and its last reading. Undefined for a deleted or unknown account. */
 const openAccount = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`
     insert into billing_accounts (account_id)

@@ -23,6 +23,7 @@ export interface Reservation {
   readonly budgetId?: string | undefined
 }
 
+/** Lifetime of holds, and the replica that makes them (undefined in a command). */
 export interface Lease {
   readonly leaseMs: number
   readonly replicaId: string | undefined

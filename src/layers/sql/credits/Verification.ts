@@ -324,6 +324,7 @@ export const toDiscrepancies = (rows: ReadonlyArray<typeof DiscrepancyRow.Type>)
     found: Number(row.found)
   }))
 
+/** Entries compared with the log per incremental check, which takes a few milliseconds. */
 const newestEntries = 1_000
 /** Chosen at random among the accounts of the newest entries. */
 const newestAccounts = 10

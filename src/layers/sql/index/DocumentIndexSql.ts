@@ -171,8 +171,10 @@ const scoredSlots = (
 const isExact = ({ excludedPhrases, excludedSites, phrases, sites }: QueryTerms): boolean =>
   phrases.length + excludedPhrases.length === 0 && ![...sites, ...excludedSites].some((site) => site.includes("/"))
 
+/** The options of a search: slots that documents must match, and a check for what terms cannot express. */
 interface Filter {
   readonly slots: ReadonlyArray<QuerySlot>
+  /** True if the slots alone decide. */
   readonly isExact: boolean
   readonly admits: (url: URL, published: string | null) => boolean
 }

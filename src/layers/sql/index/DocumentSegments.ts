@@ -108,6 +108,7 @@ const all = (sql: SqlClient.SqlClient) =>
 const sizeOf = ({ documents }: typeof Segment.Type): number =>
   Math.floor(Math.log(documents) / Math.log(joinedSegments))
 
+/** Enough segments of a similar size, with no larger one among them, newest first. */
 const dueSegments = (segments: ReadonlyArray<typeof Segment.Type>): ReadonlyArray<number> => {
   const newest = segments.toReversed()
   const sizes = newest.map(sizeOf)

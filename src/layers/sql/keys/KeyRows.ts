@@ -17,6 +17,7 @@ const StoredKey = Schema.Struct({
   revoked_at: Schema.NullOr(Schema.Date)
 })
 
+/** A row of `key_bounds`. Columns are null where a key is unlimited. */
 export const BoundsRow = Schema.Struct({
   expires_at: Schema.NullOr(Schema.Date),
   targets: Schema.NullOr(Schema.Array(AnyTarget)),

@@ -253,6 +253,7 @@ const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
   key: { id: row.key_id, label: row.label, mode: row.mode, ...toBounds(row) }
 })
 
+/** Undefined for a key without a budget, targets and networks. */
 const toBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): { bounds?: PrincipalBounds } =>
   budget_credits === null && networks === null && targets === null
     ? {}

@@ -224,6 +224,7 @@ const insertRows = (sql: SqlClient.SqlClient, table: BackupTables.Table, lines: 
 const usedRows = rowsOf(Schema.Struct({ relations: Schema.Boolean, quarry: Schema.Boolean }))
 const dataRows = rowsOf(Schema.Struct({ data: Schema.Boolean }))
 
+/** Fails if the store holds data, unless `overwrite` is true. */
 const empty = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, overwrite: boolean) {
   const [used] = yield* usedRows(sql`
     select exists (select from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')) as relations,

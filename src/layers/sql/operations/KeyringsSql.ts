@@ -82,6 +82,7 @@ const previousMissing = (name: SecretName): SecretMismatch =>
       `\`npm run quarry -- secrets finish\` has succeeded (${rotation}).`
   })
 
+/** Orders the values as in the database. Undefined if the current value is not configured. */
 const order = (
   values: Arr.NonEmptyReadonlyArray<SecretValue>,
   current: string | undefined

@@ -11,6 +11,7 @@ import { retryTransient } from "../Transient.ts"
 import * as LogRetentionSql from "./LogRetentionSql.ts"
 
 export interface LogMaintenanceOptions {
+  /** Retention configured for this server. Undefined if it has no setting. */
   readonly retention?: Duration.Duration | undefined
   readonly monthsInterval?: Duration.Duration | undefined
   readonly hoursInterval?: Duration.Duration | undefined

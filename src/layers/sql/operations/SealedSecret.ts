@@ -26,6 +26,7 @@ export const seal = (keyring: Keyring, rowId: string, secret: Redacted.Redacted)
   return { bytes: Buffer.concat([nonce, text, cipher.getAuthTag()]), key: value.fingerprint }
 }
 
+/** Decrypts the secret. Undefined if this process lacks the AUTH_SECRET that encrypted it. */
 export const open = (keyring: Keyring, rowId: string, { bytes, key }: Sealed): Redacted.Redacted | undefined => {
   const value = keyring.values().find(({ fingerprint }) => fingerprint === key)
   if (value === undefined || bytes.length < nonceBytes + tagBytes) return undefined

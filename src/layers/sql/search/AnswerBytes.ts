@@ -17,6 +17,7 @@ const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
+/** Compresses an answer. Empty if it is too large to store. */
 export const pack = (text: string): Effect.Effect<Uint8Array> => {
   if (text.length <= maxSyncCharacters) return Effect.sync(() => brotliCompressSync(text, fast))
   if (text.length > maxCharacters) return Effect.succeed(new Uint8Array())

@@ -74,6 +74,7 @@ const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
   return conditions
 }
 
+/** The last entry examined for a filtered page. Undefined if the page reached the end of the log. */
 const lastExamined = (sql: SqlClient.SqlClient, accountId: string, query: HistoryQuery) =>
   Effect.map(
     positionRow(

@@ -152,6 +152,7 @@ class Connection extends Duplex {
     this.push(await this.#execute(whole))
   }
 
+  /** Responds to the startup message. Returns true once that is done. */
   async #start(): Promise<boolean> {
     if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return false
     const code = this.#unread.readInt32BE(4)

@@ -30,6 +30,7 @@ const conditionOf = (error: unknown): string | undefined => {
   return Predicate.hasProperty(error, "cause") ? conditionOf(error.cause) : undefined
 }
 
+/** The label `error.type` of a statement. Empty if the statement succeeded. */
 const errorType = (exit: Exit.Exit<unknown, SqlError.SqlError>): string => {
   if (Exit.isSuccess(exit)) return ""
   return Option.match(Cause.findErrorOption(exit.cause), {

@@ -39,6 +39,7 @@ const queuesAfter = (sql: SqlClient.SqlClient, after: Place, most: number) => sq
     where q.n < ${most}::integer
   )`
 
+/** Time since which a queue has been waiting without an attempt in flight, or null. */
 export const longestWaiting = (sql: SqlClient.SqlClient, now: Date) => sql`
   ${queuesAfter(sql, start, 2_147_483_647)}
   select min(greatest(q.due_at, q.created_at)) from queues q

@@ -7,6 +7,7 @@ const firstBytes = 65_536
 const maxVarintBytes = 10
 const maxUnitBytes = 3
 
+/** The value of a hex digit, in upper or lower case. */
 const nibble = (code: number): number => (code & 0xf) + (code >> 6) * 9
 
 const viewOf = ({ buffer, byteLength, byteOffset }: Buffer) => new DataView(buffer, byteOffset, byteLength)
