@@ -9,7 +9,7 @@ import { PodDisruptionBudget } from "kubernetes-models/policy/v1"
 import { ConfigMap, PersistentVolumeClaim, Service } from "kubernetes-models/v1"
 import { parse, parseAllDocuments } from "yaml"
 import { version } from "../../src/domain/version.ts"
-import { render } from "../support/helm/render.ts"
+import { render, type Secrets } from "../support/helm/render.ts"
 import { kubectl } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
 
@@ -41,8 +41,8 @@ const defaults = parse(Shipped.read("helm/quarry/values.yaml"))
 const manifestsOf = (text: string): ReadonlyArray<Manifest> =>
   parseAllDocuments(text).flatMap((document) => (document.toJS() === null ? [] : [document.toJS()]))
 
-/** What `helm template quarry` prints with these values in place of the defaults. */
-const rendered = (values: object = {}): ReadonlyArray<Manifest> => {
+/** What `helm template quarry` prints with these values in place of the defaults, or `helm upgrade` with the secrets. */
+const rendered = (values: object = {}, secrets: Secrets = {}): ReadonlyArray<Manifest> => {
   const root = {
     Values: { ...defaults, ...values },
     Release: { Name: "quarry", Namespace: "search" },
@@ -50,17 +50,17 @@ const rendered = (values: object = {}): ReadonlyArray<Manifest> => {
   }
   return readdirSync(`${Shipped.directory}helm/quarry/templates`)
     .filter((name) => name.endsWith(".yaml"))
-    .flatMap((name) => manifestsOf(render(Shipped.read(`helm/quarry/templates/${name}`), root)))
+    .flatMap((name) => manifestsOf(render(Shipped.read(`helm/quarry/templates/${name}`), root, secrets)))
 }
 
 const byKind = (manifests: ReadonlyArray<Manifest>): ReadonlyArray<Manifest> =>
   manifests.toSorted((a, b) => String(a.kind).localeCompare(String(b.kind)))
 
-/** Kustomize names the settings by their checksum; the chart has the checksum as an annotation. */
+/** Kustomize names settings and secrets by their checksums; the chart has the checksums as annotations. */
 const withoutChecksums = (manifests: ReadonlyArray<Manifest>): ReadonlyArray<Manifest> =>
   byKind(manifests).map((manifest) => {
     const text = JSON.stringify(manifest).replaceAll(/"quarry-[a-z0-9]{10}"/g, '"quarry"')
-    return JSON.parse(text.replace(/,"checksum\/config":"[0-9a-f]{64}"/, ""))
+    return JSON.parse(text.replaceAll(/,"checksum\/(?:config|secret)":"[0-9a-f]{64}"/g, ""))
   })
 
 const one = (manifests: ReadonlyArray<Manifest>, kind: string): Manifest =>
@@ -110,6 +110,24 @@ describe("deploy/helm, as a renderer of this repository renders it", () => {
       Object.keys(defaults.config).filter((name) => !Shipped.settings.has(name)),
       []
     )
+  })
+
+  it("replaces the pods when the secret changes", () => {
+    const checksum = (url: string): string =>
+      one(rendered({}, { quarry: { DATABASE_URL: url } }), "Deployment").spec.template.metadata.annotations[
+        "checksum/secret"
+      ]
+    assert.strictEqual(checksum("b2xk"), checksum("b2xk"))
+    assert.notStrictEqual(checksum("b2xk"), checksum("bmV3"))
+  })
+
+  it("takes a digest with the tag", () => {
+    const tag = `0.1.0@sha256:${"a".repeat(64)}`
+    const manifests = rendered({ ...everything, image: { repository: "registry.example.com/quarry", tag } })
+    for (const kind of ["Deployment", "Job"]) {
+      const [{ image }] = one(manifests, kind).spec.template.spec.containers
+      assert.strictEqual(image, `registry.example.com/quarry:${tag}`)
+    }
   })
 
   it("has the ingress and the migration of deploy/kubernetes, the migration as a hook before the replicas", () => {

@@ -2,14 +2,18 @@ import { createHash } from "node:crypto"
 import { stringify } from "yaml"
 
 /*
- * The part of Helm's templates that deploy/helm uses: `if` and `range` with `end`, paths, pipelines of the functions below, and
- * the trimming of white space. Anything else throws, so that a template cannot be rendered in another way than Helm would.
+ * The part of Helm's templates that deploy/helm uses: `if` and `range` with `end`, paths, the data of a secret in the
+ * cluster, pipelines of the functions below, and the trimming of white space. Anything else throws, so that a template cannot be rendered in another way than Helm would.
  */
 
 type Values = Readonly<Record<string, unknown>>
 
+/** The data of secrets in the cluster, by name. */
+export type Secrets = Readonly<Record<string, Values>>
+
 interface Scope {
   readonly root: Values
+  readonly secrets: Secrets
   /** The value of `.`. */
   readonly dot: unknown
   readonly variables: ReadonlyMap<string, unknown>
@@ -66,14 +70,24 @@ const functions: Readonly<Record<string, (value: unknown, argument: string, scop
 const termOf = (term: string, scope: Scope): unknown =>
   /^[.$]/.test(term) ? pathOf(term, scope) : fail(`unknown term ${term}`)
 
+const secretData = /^\(lookup "v1" "Secret" \.Release\.Namespace (\S+)\)\.data$/
+
+const startOf = (first: string, scope: Scope): unknown => {
+  const secret = secretData.exec(first)?.[1]
+  if (secret !== undefined) return scope.secrets[String(termOf(secret, scope))] ?? null
+  const [name = "", argument] = first.split(/\s+/)
+  return argument === undefined ? termOf(name, scope) : call(name, termOf(argument, scope), "", scope)
+}
+
 const evaluate = (pipeline: string, scope: Scope): unknown => {
   const [first = "", ...others] = pipeline.split(/\s*\|\s*/)
-  const [name = "", argument] = first.split(/\s+/)
-  const start = argument === undefined ? termOf(name, scope) : call(name, termOf(argument, scope), "", scope)
-  return others.reduce((value: unknown, step) => {
-    const [called = "", given = ""] = step.split(/\s+/)
-    return call(called, value, given, scope)
-  }, start)
+  return others.reduce(
+    (value: unknown, step) => {
+      const [called = "", given = ""] = step.split(/\s+/)
+      return call(called, value, given, scope)
+    },
+    startOf(first, scope)
+  )
 }
 
 const call = (name: string, value: unknown, argument: string, scope: Scope): unknown =>
@@ -129,5 +143,5 @@ const renderTokens = (tokens: ReadonlyArray<Token>, scope: Scope): string => {
   return text
 }
 
-export const render = (template: string, root: Values): string =>
-  renderTokens(tokensOf(template), { root, dot: root, variables: new Map() })
+export const render = (template: string, root: Values, secrets: Secrets = {}): string =>
+  renderTokens(tokensOf(template), { root, secrets, dot: root, variables: new Map() })
