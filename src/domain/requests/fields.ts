@@ -78,12 +78,11 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
 /** Decoders report every invalid entry, and 1 MiB has room for 500,000. One more is kept, to fail the length check. */
 export const maxListEntries = 300
 
-const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
-  Array.isArray(value) && value.length > maxListEntries
-
-const cutLists = (input: unknown, names: ReadonlyArray<string>): unknown => {
+const cutLists = (input: unknown, names: ReadonlyArray<string>, maxEntries: number): unknown => {
+  const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
+    Array.isArray(value) && value.length > maxEntries
   if (!isObject(input) || !names.some((name) => isTooLong(input[name]))) return input
-  const cut = (value: unknown) => (isTooLong(value) ? value.slice(0, maxListEntries + 1) : value)
+  const cut = (value: unknown) => (isTooLong(value) ? value.slice(0, maxEntries + 1) : value)
   const present = names.filter((name) => Object.hasOwn(input, name))
   return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
 }
@@ -121,11 +120,12 @@ const withMeantFields = (
   })
 }
 
-export const decoder = <A>(schema: Schema.ConstraintDecoder<A>) => {
+/** Reads at most `maxEntries` entries of a list, and one more. */
+export const decoder = <A>(schema: Schema.ConstraintDecoder<A>, maxEntries = maxListEntries) => {
   const decode = Schema.decodeUnknownResult(schema, reportAll)
   const names = namesIn(schema.ast)
   return (raw: unknown): Result.Result<A, InvalidRequest> => {
-    const input = cutLists(raw, names)
+    const input = cutLists(raw, names, maxEntries)
     return Result.mapError(decode(input), ({ issue }) =>
       InvalidRequest.fromIssues(withMeantFields(issuesOf(issue, input), raw, names))
     )

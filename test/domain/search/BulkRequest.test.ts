@@ -58,3 +58,18 @@ describe("R17: the body's fields", () => {
     )
   })
 })
+
+describe("R70: the cost of a batch", () => {
+  it("a row's list is not read beyond the 20 entries that it may have and one more", () => {
+    let furthest = -1
+    const include_domains = new Proxy(Array<unknown>(20_000).fill(1), {
+      get: (list, key) => {
+        if (typeof key === "string" && /^\d+$/.test(key)) furthest = Math.max(furthest, Number(key))
+        return Reflect.get(list, key)
+      }
+    })
+    const [row] = Result.getOrThrow(parseBulk({ queries: [{ query: "a", include_domains }] }))
+    assert.isTrue(row !== undefined && Result.isFailure(row))
+    assert.strictEqual(furthest, 20)
+  })
+})
