@@ -28,8 +28,14 @@ const differsByOne = (one: string, other: string): boolean => {
   return rest(short, 1) === rest(long, 1) || (isSwapped && rest(short, 2) === rest(long, 2))
 }
 
-/** Accepts one mistake, or one in each of two words. Two in one word would confuse `OTEL_BLRP_…` and `OTEL_BSP_…`. */
+const withoutUnderscores = (name: string): string => name.replaceAll("_", "")
+
+/**
+ * Accepts other underscores, and one mistake, or one in each of two words. Two in one word would confuse `OTEL_BLRP_…`
+ * and `OTEL_BSP_…`.
+ */
 const resembles = (setting: string, name: string): boolean => {
+  if (name.length <= 2 * setting.length && withoutUnderscores(setting) === withoutUnderscores(name)) return true
   if (setting.length < minCharacters || Math.abs(setting.length - name.length) > 2) return false
   if (differsByOne(setting, name)) return true
   if (setting.length < minCharactersForTwo) return false

@@ -22,7 +22,9 @@ describe("misspelled variables", () => {
     ["database_url", "DATABASE_URL"],
     ["KEY_PEPER", "KEY_PEPPER"],
     ["SHUTDOWN_GRACE_", "SHUTDOWN_GRACE"],
-    ["DATABASE_URI", "DATABASE_URL"]
+    ["DATABASE_URI", "DATABASE_URL"],
+    ["SIGNUP", "SIGN_UP"],
+    ["SIGN_UP_", "SIGN_UP"]
   ])("%s is taken for %s", (variable, setting) => {
     assert.deepStrictEqual(misspellings([variable]), [{ variable, setting }])
   })
