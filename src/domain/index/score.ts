@@ -93,19 +93,31 @@ class Window {
 /** Too large to allocate for each search, so all searches share it. Each search clears it. */
 const window = new Window()
 
+const roles: ReadonlyArray<ScoredSlot["role"]> = ["required", "wanted", "excluded"]
+
+/** Slots that can rule out the most documents come first. */
+const inReadingOrder = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ScoredSlot> =>
+  slots.toSorted((a, b) => roles.indexOf(a.role) - roles.indexOf(b.role) || b.worth - a.worth)
+
 const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArray<Cursor>> =>
   slots.map(({ terms }) =>
     terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), weight })))
   )
 
-const readSlot = (cursors: ReadonlyArray<Cursor>, start: number, norms: Float64Array): number => {
-  const { entries, ofSlot, seen } = window
+const readSlot = (
+  cursors: ReadonlyArray<Cursor>,
+  start: number,
+  norms: Float64Array,
+  addsDocuments: boolean
+): number => {
+  const { entries, isTouched, ofSlot, seen } = window
   const { documents, frequencies, lengths } = entries
   let seenCount = 0
   for (const { reader, weight } of cursors) {
     const count = reader.read(start, entries)
     for (let index = 0; index < count; index++) {
       const at = documents[index] ?? 0
+      if (!addsDocuments && isTouched[at] === 0) continue
       const frequency = frequencies[index] ?? 0
       const score = (weight * frequency * (saturation + 1)) / (frequency + (norms[lengths[index] ?? 0] ?? 0))
       const before = ofSlot[at] ?? 0
@@ -120,9 +132,10 @@ const addSlot = (
   { role, worth }: ScoredSlot,
   cursors: ReadonlyArray<Cursor>,
   start: number,
-  norms: Float64Array
+  norms: Float64Array,
+  addsDocuments: boolean
 ): ReadonlyArray<Cursor> => {
-  const seenCount = readSlot(cursors, start, norms)
+  const seenCount = readSlot(cursors, start, norms, addsDocuments)
   const { covered, isTouched, ofSlot, required, score, seen, touched } = window
   for (let index = 0; index < seenCount; index++) {
     const at = seen[index] ?? 0
@@ -141,9 +154,30 @@ const addSlot = (
 
 const slotLimit = 10_000
 
-/** Best first. The smaller the matched share of the query, the lower the score; less so for long queries. */
+/** Above the rounding errors of a sum of scores. */
+const tolerance = 1 + 1e-9
+
+/** For each slot, the highest score of a document that no earlier slot matched. */
+const boundsOf = (slots: ReadonlyArray<ScoredSlot>, total: number, power: number): ReadonlyArray<number> => {
+  let gain = 0
+  let covered = 0
+  const bounds = slots.toReversed().map(({ role, terms, worth }) => {
+    if (role === "excluded") return 0
+    gain += worth * (saturation + 1) * terms.reduce((most, { weight }) => Math.max(most, weight), 0)
+    covered += worth
+    return total === 0 ? gain : gain * tolerance * Math.min(1, covered / total) ** power
+  })
+  return bounds.toReversed()
+}
+
+/**
+ * Best first. The smaller the matched share of the query, the lower the score; less so for long queries.
+ *
+ * Documents that only match slots of little worth cannot be among the best as soon as enough better ones are known
+ * (MaxScore: Turtle and Flood 1995). They are not scored.
+ */
 export const bestDocuments = (
-  slots: ReadonlyArray<ScoredSlot>,
+  unordered: ReadonlyArray<ScoredSlot>,
   { documents, length }: Collection,
   limit: number
 ): ReadonlyArray<Scored> => {
@@ -152,9 +186,13 @@ export const bestDocuments = (
     { length: 256 },
     (_, code) => saturation * (1 - lengthMatters + (lengthMatters * lengthOf(code)) / average)
   )
+  const slots = inReadingOrder(unordered)
   const total = slots.reduce((sum, { role, worth }) => sum + (role === "excluded" ? 0 : worth), 0)
   const required = slots.filter(({ role }) => role === "required").length
   const power = Math.min(1, demandedWords / Math.max(1, slots.filter(({ worth }) => worth > 0).length))
+  const bounds = boundsOf(slots, total, power)
+  const addsDocuments = (slot: number): boolean =>
+    slots[slot]?.role !== "excluded" && (slot === 0 || required === 0) && (bounds[slot] ?? 0) >= best.threshold
   const best = new Best(limit)
   let cursors = cursorsOf(slots)
   for (;;) {
@@ -165,7 +203,7 @@ export const bestDocuments = (
     const start = Math.floor(first / windowSize) * windowSize
     cursors = cursors.map((each, slot) => {
       const scored = slots[slot]
-      return scored === undefined ? each : addSlot(scored, each, start, norms)
+      return scored === undefined ? each : addSlot(scored, each, start, norms, addsDocuments(slot))
     })
     for (let index = 0; index < window.touchedCount; index++) {
       const at = window.touched[index] ?? 0

@@ -176,11 +176,12 @@ describe("scores", () => {
     for (const number of numbers) writer.add(number, new Map([["a", frequency]]), 100)
     return [...writer.terms()].map(({ postings }) => postings)
   }
-  const slot = (numbers: ReadonlyArray<number>, role: ScoredSlot["role"] = "wanted"): ScoredSlot => ({
-    terms: [{ weight: 1, lists: listOf(numbers) }],
-    worth: role === "wanted" ? rarity(collection, numbers.length) : 0,
-    role
-  })
+  const slot = (
+    numbers: ReadonlyArray<number>,
+    role: ScoredSlot["role"] = "wanted",
+    worth = role === "wanted" ? rarity(collection, numbers.length) : 0,
+    frequency = 1
+  ): ScoredSlot => ({ terms: [{ weight: 1, lists: listOf(numbers, frequency) }], worth, role })
   const found = (slots: ReadonlyArray<ScoredSlot>, limit = 10) =>
     bestDocuments(slots, collection, limit).map(({ document }) => document)
 
@@ -194,16 +195,27 @@ describe("scores", () => {
   })
 
   it("are the same for the best few as for all", () => {
-    const numbers = fc.uniqueArray(fc.nat(200_000), { minLength: 1, maxLength: 60 })
+    // Few documents in each of several windows, so that most of them match several slots.
+    const number = fc.tuple(fc.nat(3), fc.nat(40)).map(([window, place]) => window * 65_536 + place)
+    const numbers = fc.uniqueArray(number, { minLength: 1, maxLength: 120 })
+    const role: fc.Arbitrary<ScoredSlot["role"]> = fc.constantFrom("wanted", "wanted", "wanted", "required", "excluded")
+    const worth = fc.constantFrom(0, 0.1, 1, 1, 3, 20)
+    const frequency = fc.constantFrom(1, 4, 255)
     fc.assert(
       fc.property(
-        fc.array(numbers, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(numbers, role, worth, frequency), { minLength: 1, maxLength: 5 }),
         fc.integer({ min: 1, max: 20 }),
         (lists, limit) => {
-          const slots = lists.map((list) => slot(list.sort((a, b) => a - b)))
+          const slots = lists.map(([list, ...rest]) =>
+            slot(
+              list.toSorted((a, b) => a - b),
+              ...rest
+            )
+          )
           assert.deepStrictEqual(found(slots, limit), found(slots, 1_000).slice(0, limit))
         }
-      )
+      ),
+      { numRuns: 1_000 }
     )
   })
 })
