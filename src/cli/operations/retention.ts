@@ -52,12 +52,15 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show how long searches are kept and when each month of the log is dropped"))
 
-const consequence = (months: ReadonlyArray<LogMonth>): string => {
-  if (months.length === 0) return "This shortens the retention, but drops no month yet."
+const monthsText = (months: ReadonlyArray<LogMonth>): string => {
   const [first, last] = [months[0]?.name, months.at(-1)?.name]
-  const which = first === last ? `the month ${first}` : `the ${months.length} months from ${first} to ${last}`
-  return `This drops ${which} of the query log for good, within the hour.`
+  return first === last ? `the month ${first}` : `the ${months.length} months from ${first} to ${last}`
 }
+
+const consequence = (months: ReadonlyArray<LogMonth>): string =>
+  months.length === 0
+    ? "This shortens the retention, but drops no month yet."
+    : `This drops ${monthsText(months)} of the query log for good, within the hour.`
 
 const set = Command.make(
   "set",
@@ -92,7 +95,7 @@ const set = Command.make(
       },
       [
         `Searches are kept for ${durationText(retentionMs)}.`,
-        ...(gone.length === 0 ? [] : [`The server drops ${gone.length} months within the hour.`]),
+        ...(gone.length === 0 ? [] : [`The server drops ${monthsText(gone)} within the hour.`]),
         ...(isLengthenedAgain
           ? ["QUERY_LOG_RETENTION is longer, so a server that starts with it lengthens the retention again."]
           : [])

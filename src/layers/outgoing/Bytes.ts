@@ -1,3 +1,4 @@
+/** Larger pieces are kept as they arrive and copied only once. */
 const largeBytes = 4 * 1024
 
 const blockBytes = 64 * 1024
