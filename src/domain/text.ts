@@ -48,6 +48,9 @@ export const cutAtWord = (text: string, count: number): string => {
 /** False for NUL and lone surrogates, which Postgres and search engines cannot transmit (R10). */
 export const isCarriable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`
+
 const waitUnits = [
   ["hour", 3600],
   ["minute", 60],
@@ -57,6 +60,5 @@ const waitUnits = [
 /** Rounded up, in the largest unit of which there are at least two: `90 seconds`, `15 minutes`, `24 hours`. */
 export const waitText = (seconds: number): string => {
   const [unit, length] = waitUnits.find(([, unitSeconds]) => seconds >= 2 * unitSeconds) ?? ["second", 1]
-  const count = Math.ceil(seconds / length)
-  return `${count} ${unit}${count === 1 ? "" : "s"}`
+  return plural(Math.ceil(seconds / length), unit)
 }

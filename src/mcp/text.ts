@@ -3,7 +3,7 @@ import { wholeNumber } from "../domain/requests/fields.ts"
 import type { BulkResult, RowResult } from "../domain/search/BulkResult.ts"
 import type { OrganicResult } from "../domain/search/OrganicResult.ts"
 import type { SearchResult } from "../domain/search/SearchResult.ts"
-import { cutCodePoints } from "../domain/text.ts"
+import { cutCodePoints, plural } from "../domain/text.ts"
 
 const maximum = 200_000
 
@@ -35,10 +35,8 @@ const fill = (head: string, blocks: ReadonlyArray<string>, characters: number): 
   return cutCodePoints(text, characters)
 }
 
-const withNoun = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`
-
 const headOf = ({ geo, locale, page, query, results, target }: SearchResult): string =>
-  `${withNoun(results.organic.length, "result", "results")} for ${JSON.stringify(query)} (${target}, ${geo}, ${locale}, page ${page})`
+  `${plural(results.organic.length, "result")} for ${JSON.stringify(query)} (${target}, ${geo}, ${locale}, page ${page})`
 
 export const searchText = (result: SearchResult, characters: number): string =>
   fill(headOf(result), result.results.organic.map(block), characters)
@@ -52,7 +50,7 @@ const rowText = (row: RowResult, number: number, characters: number): string => 
 
 /** Each row has an equal share, so that long rows leave space for others. */
 export const bulkText = ({ failed, results, succeeded, total }: BulkResult, characters: number): string => {
-  const head = `${withNoun(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
+  const head = `${plural(total, "search", "searches")}: ${succeeded} answered, ${failed} failed`
   const separator = "\n\n---\n\n"
   const share = Math.floor((characters - head.length) / total) - separator.length
   const rows = results.map((row, index) => rowText(row, index + 1, Math.max(share, 0)))

@@ -1067,7 +1067,7 @@ describe("quarry", () => {
     ["account create --email a@b.example --plan custom", "account_error", /^custom needs a quota$/],
     ["account delete --id acc_1", "command_failed", /^This deletes acc_1 \(a@b\.example\) for good\. .*--yes/],
     ["account suspend --id acc_2 --reason abuse", "not_found", /^There is no such thing\.$/],
-    ["key revoke --all --account acc_1", "command_failed", /^This revokes 1 keys of acc_1\. .*--yes/],
+    ["key revoke --all --account acc_1", "command_failed", /^This revokes 1 key of acc_1\. .*--yes/],
     ["account usage --id acc_1 --from 2026-01-02 --to 2026-01-01", "command_failed", /must be before to/],
     ["key revoke --id key_2", "not_found", /^There is no such thing\.$/],
     [

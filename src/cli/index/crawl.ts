@@ -2,6 +2,7 @@ import { Console, Duration, Effect, Option, Ref, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { parseAddress } from "../../domain/net/address.ts"
 import { targets } from "../../domain/search/Target.ts"
+import { plural } from "../../domain/text.ts"
 import * as CrawlState from "../../layers/index/crawl/CrawlState.ts"
 import { type CrawlReport, crawl as crawlSite } from "../../layers/index/crawl/SiteCrawl.ts"
 import { AppConfig } from "../../settings/Settings.ts"
@@ -21,7 +22,7 @@ const addressOf = (text: string): Option.Option<URL> => {
 const stateFileOf = (address: URL, target: string | undefined): string =>
   `.quarry-crawls/${address.host.replaceAll(/[^a-z0-9.-]/gi, "_")}${target === undefined ? "" : `-${target}`}.jsonl`
 
-const pages = (count: number): string => `${count} page${count === 1 ? "" : "s"}`
+const pages = (count: number): string => plural(count, "page")
 
 const report = Effect.fnUntraced(function* ({ failed, loaded, problems, removed, unchanged }: CrawlReport) {
   const inJson = yield* Json

@@ -2,6 +2,7 @@ import { Console, Effect, FileSystem, Layer, Option, Path, Ref, Result, Stream }
 import { Argument, Command, Flag } from "effect/cli"
 import { baseOf } from "../../domain/pages/pageAddress.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
+import { plural } from "../../domain/text.ts"
 import * as DocumentFile from "../../layers/index/DocumentFile.ts"
 import { type DocumentProblem, type DocumentSource, explainProblem } from "../../layers/index/DocumentSource.ts"
 import * as LocalPages from "../../layers/index/LocalPages.ts"
@@ -41,7 +42,7 @@ const nothing: Tally = { read: 0, failed: 0, problems: [] }
 
 const unchecked = { failed: 0, comparison: { documents: 0, removed: 0 } }
 
-const count = (documents: number): string => `${documents} document${documents === 1 ? "" : "s"}`
+const count = (documents: number): string => plural(documents, "document")
 
 const wholeDocuments = (what: string, source: DocumentSource, tally: Ref.Ref<Tally>) =>
   source.documents.pipe(

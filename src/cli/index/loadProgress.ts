@@ -1,4 +1,5 @@
 import { Clock, Effect, Ref, Stdio, Stream } from "effect"
+import { plural } from "../../domain/text.ts"
 
 /** A terminal redraws one line; a log gets a new line each time. */
 const intervalMs = { terminal: 250, log: 30_000 }
@@ -14,7 +15,7 @@ const duration = (seconds: number): string => {
 const minShare = 0.01
 
 export const progressLine = (what: string, documents: number, elapsedMs: number, share: number): string => {
-  const parts = [`${what} ${count(documents)} documents`]
+  const parts = [`${what} ${plural(documents, "document")}`]
   if (elapsedMs > 0) parts.push(`${count((documents * 1_000) / elapsedMs)}/s`)
   if (share >= minShare && share < 1) parts.push(`${duration((elapsedMs * (1 - share)) / share / 1_000)} left`)
   return parts.join(", ")

@@ -6,6 +6,7 @@ import { budgetPeriods, describeBudget } from "../../domain/keys/Budget.ts"
 import { maxGraceSeconds } from "../../domain/keys/grace.ts"
 import { type BoundsChange, toChange } from "../../domain/keys/KeyBounds.ts"
 import { maxNameCodePoints, parseApiKeyChange } from "../../domain/keys/NewKey.ts"
+import { plural } from "../../domain/text.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
 import type { Audit } from "../../services/operations/Audit.ts"
@@ -195,14 +196,14 @@ const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: b
   const store = yield* KeyStore
   const now = yield* storeTime(yield* StoreClock)
   const active = (yield* store.list(accountId)).filter(({ revokedAt }) => revokedAt === undefined || revokedAt > now)
-  yield* requireYes(isConfirmed, `This revokes ${active.length} keys of ${accountId}.`)
+  yield* requireYes(isConfirmed, `This revokes ${plural(active.length, "key")} of ${accountId}.`)
   const keys = yield* audited(store.revokeAll(accountId), (revoked) => ({
     command: "key revoke --all",
     subject: accountId,
     arguments: { keys: revoked.length }
   }))
   yield* print({ keys: keys.map(keyJson) }, [
-    `Revoked ${keys.length} keys of ${accountId}. They stop working everywhere within 10 seconds.`
+    `Revoked ${plural(keys.length, "key")} of ${accountId}. No replica accepts them after 10 seconds.`
   ])
 })
 

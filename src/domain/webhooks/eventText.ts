@@ -50,7 +50,7 @@ const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
     paragraphs: [`Your plan changed from ${text(data.previous_plan)} to ${text(data.plan)}.`]
   }),
   "pack.granted": (data) => ({
-    subject: `${count(data.credits)} credits were added`,
+    subject: data.credits === 1 ? "1 credit was added" : `${count(data.credits)} credits were added`,
     paragraphs: [`You now have ${count(data.balance)} pack credits.`]
   }),
   "payment.past_due": (data) => ({

@@ -1,4 +1,5 @@
 import { Context, Duration, Effect, Layer } from "effect"
+import { plural } from "../../domain/text.ts"
 import { ifActing, logFailure, runRepeatedly } from "../background.ts"
 
 /** The plan limits in force on all replicas. Limits agreed with an account do not follow its plan. */
@@ -23,7 +24,9 @@ export const layer: Layer.Layer<never, never, PlanBooks> = Layer.effectDiscard(
   Effect.gen(function* () {
     const { apply, enact } = yield* PlanBooks
     const applied = Effect.tap(apply, (count) =>
-      count === 0 ? Effect.void : Effect.logInfo(`The limits of ${count} accounts follow their plans, which changed.`)
+      count === 0
+        ? Effect.void
+        : Effect.logInfo(`Plans changed, and with them the limits of ${plural(count, "account")}.`)
     )
     const turn = logFailure(applied, "Accounts could not be brought to the limits of their plans; the next turn will.")
     yield* ifActing(

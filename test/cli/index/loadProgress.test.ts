@@ -39,7 +39,7 @@ describe("progress of a load", () => {
     Effect.gen(function* () {
       const texts = yield* written(true)
       assert.isAbove(texts.length, 50)
-      assert.strictEqual(texts[0], "\r\u001b[KLoaded 1 documents, 1/s, 1 s left")
+      assert.strictEqual(texts[0], "\r\u001b[KLoaded 1 document, 1/s, 1 s left")
       assert.strictEqual(texts.at(-1), "\r\u001b[K")
     })
   )

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import { call } from "../../api/client.ts"
 import type { Answer, LoggedSearch } from "../../api/routes.ts"
 import { csvOf } from "../../credits/csv.ts"
-import { formatNumber } from "../../format.ts"
+import { formatNumber, plural } from "../../format.ts"
 import { logCsv } from "../../search/logView.ts"
 import { Button } from "../ui/Button.tsx"
 import { saveFile } from "../ui/DownloadButton.tsx"
@@ -40,7 +40,7 @@ export const LogExport = ({
     saveFile({ text: csvOf(logCsv(entries, nameOf)), type: "text/csv", fileName: "quarry-log.csv" })
     announce(
       cursor === undefined
-        ? `Exported ${formatNumber(entries.length)} entries.`
+        ? `Exported ${plural(entries.length, "entry", "entries")}.`
         : `Exported the newest ${formatNumber(entries.length)} entries. Choose a shorter range, or export your whole account on the Account page.`
     )
   }
