@@ -42,6 +42,7 @@ Dashboard.describeDashboard("the newcomer", (it) => {
         await page.keyboard.press("Enter")
         await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor()
         await page.keyboard.press("Control+k")
+        await page.getByRole("combobox").waitFor()
         const id = `bat_${"0".repeat(32)}`
         await page.keyboard.type(id)
         await page.keyboard.press("Enter")
