@@ -119,6 +119,11 @@ export const WebhooksPage = () => {
     webhooks.reload()
   }
   const openId = place.value.query.get("webhook")
+  const isDeletingOpen = action?._tag === "delete" && action.subject.id === openId
+  const onDialogChange = (text: string, undo?: () => void): void => {
+    if (isDeletingOpen) setQuery({ webhook: undefined })
+    onChange(text, undo)
+  }
   const open = lastOf(webhooks.state.value)?.webhooks.find(({ id }) => id === openId)
   const OneDialog = action && action._tag !== "create" ? dialogs[action._tag] : undefined
   const close = (): void => setAction(undefined)
@@ -152,7 +157,13 @@ export const WebhooksPage = () => {
         </Card>
         {open && (
           <Card title="Deliveries">
-            <WebhookDeliveries key={open.id} onChange={webhooks.refresh} {...open} />
+            <WebhookDeliveries
+              key={open.id}
+              id={open.id}
+              url={open.url}
+              isFollowed={!isDeletingOpen}
+              onChange={webhooks.refresh}
+            />
           </Card>
         )}
         <Card title="Thresholds and emails">
@@ -163,7 +174,7 @@ export const WebhooksPage = () => {
       </div>
       {action?._tag === "create" && <CreateWebhookDialog onChange={onChange} onClose={close} />}
       {OneDialog && action && action._tag !== "create" && (
-        <OneDialog subject={action.subject} onChange={onChange} onClose={close} />
+        <OneDialog subject={action.subject} onChange={onDialogChange} onClose={close} />
       )}
     </>
   )

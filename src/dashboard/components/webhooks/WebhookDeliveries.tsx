@@ -68,7 +68,13 @@ const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
 
 const live = { everyMs: 2_000, maxMs: 120_000 }
 
-export const WebhookDeliveries = ({ id, onChange, url }: Webhook & { readonly onChange: () => void }) => {
+export interface WebhookDeliveriesProps extends Pick<Webhook, "id" | "url"> {
+  /** False while the webhook may be deleted, because reading its deliveries would then fail. */
+  readonly isFollowed: boolean
+  readonly onChange: () => void
+}
+
+export const WebhookDeliveries = ({ id, isFollowed, onChange, url }: WebhookDeliveriesProps) => {
   const [cursor, setCursor] = useState<string>()
   const page = useRoute("GET /v1/webhooks/{id}/deliveries", { params: { id }, query: { cursor, limit: 20 } })
   const { busy, error, run } = useForm()
@@ -78,11 +84,7 @@ export const WebhookDeliveries = ({ id, onChange, url }: Webhook & { readonly on
   useEffect(() => {
     if (states !== "") onChange()
   }, [states])
-  usePolling(
-    shown.some(({ status }) => status === "pending"),
-    page.refresh,
-    live
-  )
+  usePolling(isFollowed && shown.some(({ status }) => status === "pending"), page.refresh, live)
   const redeliver = ({ id: delivery }: Delivery): void =>
     run(
       () => call("POST /v1/webhooks/{id}/deliveries/{delivery}/redeliver", { params: { id, delivery } }),
