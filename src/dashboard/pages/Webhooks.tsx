@@ -86,6 +86,9 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
       </span>
     )
   }
+  if (webhooks.length === 0) {
+    return <EmptyState title="No webhooks">Add a webhook to send events to your server.</EmptyState>
+  }
   return (
     <>
       {error && <Notice text={error.message} />}
@@ -141,18 +144,14 @@ export const WebhooksPage = () => {
       <div class="stack">
         <Card title="Your webhooks">
           <Loaded resource={webhooks} height={140}>
-            {({ webhooks }) =>
-              webhooks.length === 0 ? (
-                <EmptyState title="No webhooks">Add a webhook to send events to your server.</EmptyState>
-              ) : (
-                <List
-                  webhooks={webhooks}
-                  onAction={setAction}
-                  onChange={onChange}
-                  onOpen={(id) => setQuery({ webhook: id })}
-                />
-              )
-            }
+            {({ webhooks }) => (
+              <List
+                webhooks={webhooks}
+                onAction={setAction}
+                onChange={onChange}
+                onOpen={(id) => setQuery({ webhook: id })}
+              />
+            )}
           </Loaded>
         </Card>
         {open && (
