@@ -40,6 +40,7 @@ interface Cursor {
   readonly weight: number
 }
 
+/** The best documents so far. Holds up to twice the limit before it drops the rest. */
 class Best {
   #all: Array<Scored> = []
   readonly #limit: number
@@ -104,6 +105,10 @@ const cursorsOf = (slots: ReadonlyArray<ScoredSlot>): ReadonlyArray<ReadonlyArra
     terms.flatMap(({ lists, weight }) => lists.map((list) => ({ reader: new PostingsReader(list), weight })))
   )
 
+/**
+ * Collects the best score of each document over the terms of a slot. Without `addsDocuments`, skips documents that no
+ * earlier slot matched. Returns the number of documents in `seen`.
+ */
 const readSlot = (
   cursors: ReadonlyArray<Cursor>,
   start: number,
@@ -128,6 +133,7 @@ const readSlot = (
   return seenCount
 }
 
+/** Adds a slot's scores to the window. Returns the cursors that have more documents. */
 const addSlot = (
   { role, worth }: ScoredSlot,
   cursors: ReadonlyArray<Cursor>,

@@ -2,13 +2,14 @@ import { Schema } from "effect"
 import { phases } from "../providers/CoolDown.ts"
 import { refusalReasons } from "../providers/Refusal.ts"
 
-// The JSON of `quarry status` and of the private listener's `/status`. Times are ISO 8601; null means unknown.
+/* The JSON of `quarry status` and of the private listener's `/status`. Times are ISO 8601. Null: unknown. */
 
 const Text = Schema.NullOr(Schema.String)
 
 export const DatabaseStatus = Schema.Struct({
   kind: Schema.Literals(["embedded", "postgres"]),
   reachable: Schema.Boolean,
+  /** The reason if it is unreachable. */
   reason: Text,
   version: Text,
   /** False for a standby or a read-only server. */
@@ -24,7 +25,9 @@ export type DatabaseStatus = typeof DatabaseStatus.Type
 
 export const MigrationStatus = Schema.Struct({
   applied: Schema.Array(Schema.String),
+  /** Migrations that this version has and the database lacks. */
   pending: Schema.Array(Schema.String),
+  /** Migrations of a newer version. */
   unknown: Schema.Array(Schema.String)
 })
 export type MigrationStatus = typeof MigrationStatus.Type
@@ -33,6 +36,7 @@ export const HoldsStatus = Schema.Struct({ open: Schema.Int, overdue: Schema.Int
 export type HoldsStatus = typeof HoldsStatus.Type
 
 export const RedisStatus = Schema.Struct({
+  /** `off`: no Redis is configured. */
   state: Schema.Literals(["off", "answers", "away"]),
   reason: Text
 })
@@ -44,31 +48,37 @@ export const ReplicaStatus = Schema.Struct({
   /** Host and port of the public listener; null before it listens. */
   address: Text,
   version: Schema.String,
+  /** From `QUARRY_COMMIT`. */
   commit: Text,
   started_at: Text,
   silent_seconds: Schema.Int,
   /** Heartbeats are missing: the process crashed, hangs, or cannot reach the database. */
   silent: Schema.Boolean,
+  /** The replica that replaced a silent one. */
   successor: Text,
   skew_ms: Schema.Int,
   redis: Schema.NullOr(Schema.Literals(["off", "answers", "away"])),
   pool: Schema.NullOr(Schema.Struct({ max: Schema.Int, used: Schema.Int, waiting: Schema.Int })),
-  /** Digest of the replica's plans; null if its version does not report it. */
+  /** Digest of its plans; null if its version does not report it. */
   plans: Text
 })
 export type ReplicaStatus = typeof ReplicaStatus.Type
 
+/** One provider, over all replicas that report. */
 export const ProviderStatus = Schema.Struct({
   provider: Schema.String,
   engine: Text,
+  /** Number of replicas by circuit breaker state. */
   replicas: Schema.Record(Schema.Literals(phases), Schema.Int),
   last_success_at: Text,
   last_refusal: Schema.NullOr(Schema.Struct({ at: Text, reason: Schema.Literals(refusalReasons) })),
+  /** Maximum over the replicas. */
   p95_ms: Schema.NullOr(Schema.Int)
 })
 export type ProviderStatus = typeof ProviderStatus.Type
 
 export const Status = Schema.Struct({
+  /** Of the process that reads the status. */
   version: Schema.String,
   database: DatabaseStatus,
   migrations: Schema.NullOr(MigrationStatus),
@@ -79,7 +89,7 @@ export const Status = Schema.Struct({
 })
 export type Status = typeof Status.Type
 
-/** Four missing heartbeats, like the metric `replicas_gone`. */
+/** Four missing heartbeats. `replicas_gone` has the same limit. */
 export const silentAfterMs = 20_000
 
 /** Cycles and leases use the database's clock, so a replica beyond this skew is reported. */
@@ -103,6 +113,7 @@ const databaseProblems = ({ connections, durable, reachable, reason, skew_ms, ta
   return problems
 }
 
+/** For a database with a migration that no release had. */
 export const unreleasedSchema = (migration: string): string =>
   `The database was made by a development version before 0.1.0 (it has migration ${migration}), which cannot be ` +
   "upgraded: use an empty one by another DATABASE_URL or DATA_DIR."
@@ -131,7 +142,11 @@ export interface Lifetime {
   readonly silent: boolean
 }
 
-/** Pairs silent replicas with later starts. If two crashed and only one started since, one is still missing. */
+/**
+ * The successor of each silent replica: a replica that started after its last heartbeat. Each replica can succeed only
+ * one other, so if two crashed and one started since, one is still missing. A successor may have crashed too, and then
+ * needs its own successor.
+ */
 export const successorsOf = (replicas: ReadonlyArray<Lifetime>): ReadonlyMap<string, string> => {
   const successors = new Map<string, string>()
   const started = replicas.toSorted((a, b) => a.startedAt - b.startedAt)
@@ -165,7 +180,7 @@ const replicaProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   return problems
 }
 
-/** Replicas with different plan files would sell the same plan on different terms. */
+/** Replicas with different files would sell the same plan on different terms. */
 const planProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   const byPlans = new Map<string, Array<string>>()
   for (const { address, host, id, plans, silent } of replicas ?? []) {
@@ -185,6 +200,7 @@ const providerProblems = (providers: ReadonlyArray<ProviderStatus>) =>
       return `Provider ${name} is left out by every replica: ${last_refusal?.reason ?? "no reason given"}.`
     })
 
+/** One line per problem, for the operator. */
 export const problemsOf = (status: Status): ReadonlyArray<string> => [
   ...databaseProblems(status.database),
   ...migrationProblems(status.migrations),

@@ -14,7 +14,11 @@ export interface QueueLimits {
   readonly bytes: number
 }
 
-/** Start-time fair queueing by processing time: an account with one quick page overtakes one with many slow pages. */
+/**
+ * A bounded queue that shares processing time between accounts (start-time fair queueing). Each account's virtual time
+ * advances by the time its items took, and the account that is furthest behind goes next. An account with one quick
+ * page thus overtakes one with many slow pages.
+ */
 export class FairQueue<A> {
   readonly #accounts = new Map<string, Account<A>>()
   readonly #limits: QueueLimits
@@ -58,6 +62,7 @@ export class FairQueue<A> {
     return [last.item]
   }
 
+  /** Call `finish` when the item is done. */
   take(): { readonly accountId: string; readonly item: A } | undefined {
     let next: { readonly accountId: string; readonly account: Account<A> } | undefined
     for (const [accountId, account] of this.#accounts) {

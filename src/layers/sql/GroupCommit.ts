@@ -19,15 +19,18 @@ import { sampledSpan } from "../../services/telemetry/Tracing.ts"
 import { isTransient, retryTransient, retryUntilKnown } from "./Transient.ts"
 
 export interface GroupCommitOptions<Entry, Answer> {
+  /** Name of the batch in traces and metrics: the database function or table that it calls. */
   readonly name: string
-  /** Returns the answers in the order of the entries. May run twice for the same entries. */
+  /**
+   * Sends the entries in one round trip. Returns their answers in the same order. May run twice for the same entries.
+   */
   readonly run: (batch: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<ReadonlyArray<Answer>, SqlError.SqlError>
   /** Id of the account or key whose rows the batch locks. */
   readonly ownerOf: (entry: Entry) => string
   readonly maxBatch: number
-  /** Leaves room in a batch for other owners. */
+  /** Maximum entries of one owner in a batch, so that a busy owner leaves room for others. */
   readonly maxPerOwner: number
-  /** Time for resending a batch whose answer was lost. Defaults to a few attempts. */
+  /** Time for resending a batch whose answer was lost. By default a few attempts. */
   readonly uncertainty?: Duration.Duration | undefined
 }
 
@@ -35,6 +38,7 @@ interface Item<Entry, Answer> {
   readonly entry: Entry
   readonly answer: (answer: Effect.Effect<Answer>) => void
   readonly span: Tracer.Span | undefined
+  /** True when the caller was interrupted before the entry was sent. */
   abandoned: boolean
 }
 
@@ -43,6 +47,7 @@ type Line<Entry, Answer> = Array<Item<Entry, Answer>>
 type Batch<Entry, Answer> = Arr.NonEmptyReadonlyArray<Item<Entry, Answer>>
 type BatchExit<Answer> = Exit.Exit<ReadonlyArray<Answer>, SqlError.SqlError>
 
+/** Items of an owner whose rows another transaction has locked. */
 interface LockedOwner<Entry, Answer> {
   readonly line: Line<Entry, Answer>
   sending: boolean
@@ -53,20 +58,23 @@ interface GroupCommit<Entry, Answer> {
   readonly retry: <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A, SqlError.SqlError>
   readonly start: (effect: Effect.Effect<void>) => void
   readonly permits: Semaphore.Semaphore
-  /** Owners take turns in insertion order. */
+  /** Waiting items by owner. Owners take turns in insertion order. */
   readonly lines: Map<string, Line<Entry, Answer>>
   readonly lockedOwners: Map<string, LockedOwner<Entry, Answer>>
   sending: boolean
 }
 
-/** Each holds a connection while it waits for a lock. */
+/** Concurrent statements for locked owners. Each holds a connection while it waits for a lock. */
 const maxSentApart = 2
 
 /**
- * Combines small writes into batches: entries that arrive while a batch is in flight form the next batch. Batches run
- * in the scope, so interrupting a caller cancels only its own unsent entry. A database failure is a defect for every
- * entry of the batch. After a lock timeout, owners are sent one at a time, and an owner whose rows stay locked is then
- * sent separately, so that the others wait for it only once.
+ * Combines many small writes into a few large ones. Entries that arrive while a batch is in flight form the next batch.
+ * An entry is sent immediately if nothing is in flight. Batches run in a fiber of the scope, so interrupting one caller
+ * does not cancel the writes of others. The scope closes after all batches have finished. If a caller is interrupted
+ * before its entry is sent, the entry is dropped. A database failure becomes a defect for every entry in the batch.
+ *
+ * If a batch times out waiting for locks, its entries are sent again, one owner at a time. An owner whose rows stay
+ * locked is then sent separately until they are free, so that the other owners wait for it only once.
  */
 export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   options: GroupCommitOptions<Entry, Answer>
@@ -76,8 +84,8 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
   const commit: GroupCommit<Entry, Answer> = {
     options,
     retry: options.uncertainty === undefined ? retryTransient : retryUntilKnown(options.uncertainty),
-    // In the layer's context, because a batch belongs to no single request's trace. Yields first, so that entries that
-    // arrive together share the first batch.
+    // Runs in the layer's context, because a batch belongs to no single request's trace. Yields first, so that the
+    // first batch includes all entries that arrive together.
     start: (effect) =>
       void Fiber.runIn(fork(Effect.andThen(Effect.yieldNow, effect), { uninterruptible: true }), scope),
     permits: yield* Semaphore.make(maxSentApart),
@@ -85,7 +93,7 @@ export const makeGroupCommit = Effect.fnUntraced(function* <Entry, Answer>(
     lockedOwners: new Map(),
     sending: false
   }
-  // Starts at 0, because an alert cannot see the first increase of a new counter.
+  // Initializes the counter to zero: an alert cannot see the first increase of a counter that did not exist before.
   yield* Metric.update(batchRetries.of(options.name), 0)
   yield* observe(ledgerWaiting.of(options.name), () => countWaiting(commit))
   yield* observe(ledgerApart.of(options.name), () => commit.lockedOwners.size)
@@ -99,7 +107,7 @@ const countWaiting = <Entry, Answer>({ lines, lockedOwners }: GroupCommit<Entry,
   return count
 }
 
-/** Queues in one synchronous step, so that no interruption comes between queueing and waiting. */
+/** Queues an entry in one synchronous step, so that an interruption cannot come between queueing and waiting. */
 const submit = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, entry: Entry, span: Tracer.Span | undefined) =>
   Effect.callback<Answer>((answer) => {
     const item: Item<Entry, Answer> = { entry, answer, span, abandoned: false }
@@ -120,7 +128,10 @@ const wake = <Entry, Answer>(commit: GroupCommit<Entry, Answer>): void => {
   commit.start(drain(commit))
 }
 
-/** `sending` is cleared in the step that finds the queue empty, so a later entry starts a new fiber. */
+/**
+ * Sends batches until no item is waiting. `sending` is cleared in the same synchronous step that finds the queue empty,
+ * so an entry that arrives right afterwards starts a new fiber.
+ */
 const drain = Effect.fnUntraced(function* <Entry, Answer>(commit: GroupCommit<Entry, Answer>) {
   while (commit.lines.size > 0) {
     const batch = takeBatch(commit)
@@ -132,7 +143,10 @@ const drain = Effect.fnUntraced(function* <Entry, Answer>(commit: GroupCommit<En
   commit.sending = false
 })
 
-/** The first items of all owners precede the second ones, because callers resume in the order of the batch. */
+/**
+ * Takes the oldest items of each owner. An owner with more items moves to the end of the round. The first items of all
+ * owners precede the second ones, because callers resume in the order of the batch.
+ */
 const takeBatch = <Entry, Answer>({ lines, options }: GroupCommit<Entry, Answer>): Line<Entry, Answer> => {
   const taken: Array<Line<Entry, Answer>> = []
   let room = options.maxBatch
@@ -208,6 +222,7 @@ const wakeLockedOwner = <Entry, Answer>(commit: GroupCommit<Entry, Answer>, owne
   commit.start(drainLockedOwner(commit, owner, locked))
 }
 
+/** Sends the owner's items until its rows are unlocked, then queues the rest with the other owners. */
 const drainLockedOwner = Effect.fnUntraced(function* <Entry, Answer>(
   commit: GroupCommit<Entry, Answer>,
   owner: string,
@@ -226,7 +241,9 @@ const drainLockedOwner = Effect.fnUntraced(function* <Entry, Answer>(
   locked.sending = false
 })
 
-/** A batch is its own trace, linked to and from its requests. Its span replaces that of the SQL statement. */
+/**
+ * Records a batch as its own trace with links to and from its requests. Its span replaces that of the SQL statement.
+ */
 const traced = <A, E>(
   name: string,
   batch: ReadonlyArray<{ readonly span: Tracer.Span | undefined }>,
@@ -254,7 +271,9 @@ const failedWith = (exit: BatchExit<unknown>, is: (error: SqlError.SqlError) => 
 
 const isLockTimeout = ({ reason }: SqlError.SqlError): boolean => reason._tag === "LockTimeoutError"
 
-/** True if no entry caused the failure: sending entries one by one would only add load to the database. */
+/**
+ * True for a failure that no entry caused. Sending entries one by one would only add load to an overloaded database.
+ */
 const isOfTheDatabase = (error: SqlError.SqlError): boolean => isTransient(error) || error.isRetryable
 
 const answerOf = <Answer>(exit: BatchExit<Answer>, index: number): Exit.Exit<Answer> => {

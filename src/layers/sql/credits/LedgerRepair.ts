@@ -24,6 +24,7 @@ const knownRow = rowOf(Schema.Struct({ is_account: Schema.Boolean, is_known: Sch
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly repair: Repair
+  /** Prefix of the causes of this repair's entries. */
   readonly cause: string
 }
 
@@ -32,10 +33,14 @@ interface Entry {
   readonly quotaCredits: bigint
   readonly balanceCredits: bigint
   readonly owedCredits?: bigint
+  /** Appended to the reason: the figures before and after the repair. */
   readonly note: string
 }
 
-/** Uses the actual time of writing, because checks skip entries much older than a checkpoint. */
+/**
+ * Gives each entry its actual time of writing: checks skip entries much older than a checkpoint, and a repair may run
+ * long.
+ */
 const write = (
   { cause, repair, sql }: Deps,
   { allowanceId, balanceCredits, note, owedCredits, quotaCredits }: Entry
@@ -149,7 +154,10 @@ const readDebt = Effect.fnUntraced(function* (deps: Deps) {
   return [difference]
 })
 
-/** One entry corrects the hold's charge and another charges the rest, because log entries cannot be recreated. */
+/**
+ * Log entries cannot be recreated, so the charge itself stays: one entry corrects the hold's charge to match the log,
+ * and another charges the difference without a hold.
+ */
 const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
   const { accountId, by, reason } = repair
   const wrong = yield* chargeRows(sql`
@@ -202,9 +210,9 @@ const readClosed = Effect.fnUntraced(function* ({ repair: { accountId }, sql }: 
 })
 
 /**
- * Searches change a figure together with its entries or holds, so a difference stays constant while they run. The sums
- * may take minutes, so they are computed before any lock is taken. The repair lock prevents two repairs of one
- * difference.
+ * Repairs an account's books in one transaction. Searches change a figure together with its entries or holds, so a
+ * difference stays constant while they run. The sums may take minutes, so they are computed before any lock is taken,
+ * and searches of the account continue. The repair lock prevents two repairs of the same difference.
  */
 export const repairBooks = (
   repair: Repair,

@@ -3,10 +3,11 @@ import type { SqlClient } from "effect/sql"
 import { rowOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 
-/** An hour with fewer searches stays only in the log, because its counts would take about as much space. */
+/** An hour with fewer searches of an account stays in the log only: its counts would take about as much space. */
 const busySearches = 20
-/** Delay after an hour's end, in case the database's clock is set back. */
+/** Delay after an hour's end before it is counted, in case the database's clock is set back. */
 const marginMinutes = 5
+/** Maximum wait for open transactions before the next run retries. */
 const defaultPatience = Duration.seconds(30)
 
 const dueRow = rowOf(Schema.Struct({ until: Schema.Date, is_behind: Schema.Boolean }))
@@ -14,7 +15,10 @@ const writerRows = rowsOf(Schema.Struct({ virtualtransaction: Schema.String }))
 const overRow = rowOf(Schema.Struct({ is_over: Schema.Boolean }))
 const hourRow = rowOf(Schema.Struct({ hour: Schema.Date }))
 
-/** A transaction takes this lock before it writes a log entry, and so before the entry gets its time. */
+/**
+ * Matches the lock that a transaction takes on the log before it writes an entry, and so before the entry gets its
+ * time.
+ */
 const writersLock = `locktype = 'relation' and mode = 'RowExclusiveLock' and relation = 'queries'::regclass
   and database = (select oid from pg_database where datname = current_database())`
 
@@ -25,11 +29,11 @@ const readDue = (sql: SqlClient.SqlClient) =>
     )
     select until, coalesce(counted_to <> until, true) as is_behind from due, log_upkeep`)
 
-/** Transactions that start later write only later hours than those being counted. */
+/** Transactions that start later write later hours than the time read before. */
 const readWriters = (sql: SqlClient.SqlClient) =>
   writerRows(sql`select distinct virtualtransaction from pg_locks where ${sql.literal(writersLock)}`)
 
-/** The rows of a transaction are not visible before it ends. */
+/** Waits until these transactions end, because their rows are not visible before. */
 const awaitWriters = (sql: SqlClient.SqlClient, writers: ReadonlyArray<string>, patience: Duration.Duration) =>
   overRow(sql`
     select not exists (
@@ -42,14 +46,14 @@ const awaitWriters = (sql: SqlClient.SqlClient, writers: ReadonlyArray<string>, 
     })
   )
 
-/** After the database's clock is set back, new searches are logged in hours that were already counted. */
+/** Uncounts hours that were counted before the database's clock was set back: new searches are logged in them. */
 const recall = (sql: SqlClient.SqlClient, until: Date) => sql`
   with recalled as (
     update log_upkeep set counted_to = ${until} where counted_to > ${until} returning counted_to
   )
   delete from usage_hours where hour >= (select counted_to from recalled)`
 
-/** False if no hour is due, or if another replica is counting it. */
+/** False if there is none, or if another replica is counting it. */
 const countHour = (sql: SqlClient.SqlClient, until: Date) =>
   unlimited(
     sql,

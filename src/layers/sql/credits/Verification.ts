@@ -13,6 +13,7 @@ const DiscrepancyRow = Schema.Struct({
 export const discrepancyRows = rowsOf(DiscrepancyRow)
 const lockRow = rowOf(Schema.Struct({ taken: Schema.Boolean }))
 
+/** IDs after `after`, up to and including `upTo`. Or a single account. */
 export interface Accounts {
   readonly after?: string
   readonly upTo?: string
@@ -29,22 +30,26 @@ const among = (sql: SqlClient.SqlClient, { after, only, upTo }: Accounts, column
   ])
 }
 
-/** As a subquery it is evaluated once per statement instead of once per row. */
+/** Start of the retained log. As a subquery it is evaluated once per statement instead of once per row. */
 const retainedSince = "(select queries_retained_since())"
 
 const entryColumns = `e.id, e.account_id, e.allowance_id, e.kind, e.quota_credits, e.balance_credits, e.owed_credits,
   coalesce(e.corrects, e.cause) as hold_id, e.corrects, e.created_at`
 
-/** Until the transaction ends, no other transaction closes or reopens months. */
+/** Prevents other transactions from closing or reopening months until this one ends. */
 export const lockClosedMonths = (sql: SqlClient.SqlClient) =>
   sql`select from pg_advisory_xact_lock(hashtext('quarry_ledger_months'))`
 
+/** The last closed entry of each account, and when it was closed. */
 const bounds = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   select a.id as account_id, coalesce(max(m.last_id), 0) as last_id, coalesce(max(m.closed_at), '-infinity') as closed_at
   from accounts a left join ledger_months m on m.account_id = a.id and ${among(sql, accounts, "m.account_id")}
   where ${among(sql, accounts, "a.id")} group by a.id`
 
-/** `entries` with the log (`logged`), and `sums`, the account's totals. Reads every entry, including closed months. */
+/**
+ * Common table expressions for the comparisons: `entries` with the log (`logged`), and `sums`, the account's totals.
+ * This variant reads every entry, including closed months.
+ */
 export const everything = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   bounds as materialized (${bounds(sql, accounts)}), entries as materialized (
     select ${sql.literal(entryColumns)}, e.id > coalesce(b.last_id, 0) as is_new, true as is_compared,
@@ -59,8 +64,9 @@ export const everything = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   )`
 
 /**
- * Reads entries from some time before the accounts were closed, because the database's clock may have been set back.
- * Reads the log from slightly later, because a search is logged after its entry gets its time.
+ * The same from the closed months and the entries after them. Entries are read from some time before the accounts were
+ * closed, because the database's clock may have been set back since. The log is read from slightly later, because a
+ * search is logged after its entry gets its time.
  */
 const sinceClosed = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   bounds as materialized (${bounds(sql, accounts)}), entries as materialized (
@@ -83,7 +89,10 @@ const sinceClosed = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
     where ${among(sql, accounts, "account_id")}
   )`
 
-/** A correction counts with its charge. Excludes closed charges, and months that retention dropped from the log. */
+/**
+ * The charge of each hold, by its entries and by the log. A correction counts with the charge that it corrects.
+ * Excludes closed charges and charges of months that retention has dropped from the log.
+ */
 export const charges = (sql: SqlClient.SqlClient) => sql`
   select coalesce(e.account_id, q.account_id) as account_id, coalesce(e.hold_id, q.hold_id) as hold_id,
     coalesce(e.credits, 0) as charged, coalesce(q.credits, 0) as logged
@@ -129,12 +138,14 @@ export const debts = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   from (select * from wallets where ${among(sql, accounts, "account_id")}) w
   left join (select account_id, sum(owed_credits) as credits from sums group by 1) e on e.account_id = w.account_id`
 
+/** Entries grouped by account, month and allowance, like `ledger_months`. */
 const monthsOf = (condition: string) => `
   select account_id, date_trunc('month', created_at at time zone 'utc')::date as month,
     coalesce(allowance_id, 0) as allowance_id, count(*) as entries, sum(quota_credits) as quota_credits,
     sum(balance_credits) as balance_credits, sum(owed_credits) as owed_credits, sum(digest) as digest, max(id) as last_id
   from entries where ${condition} group by 1, 2, 3`
 
+/** Counts closed months, and those whose entries still match their closed sums. */
 export const closedMonths = (sql: SqlClient.SqlClient, months: ReturnType<typeof among>, entries: string) => sql`
   select account_id, count(*) as closed, count(*) filter (
     where m.entries = e.entries and m.quota_credits = e.quota_credits and m.balance_credits = e.balance_credits
@@ -148,13 +159,15 @@ const closedMonthsProblems = (...[sql, months, entries]: Parameters<typeof close
   select account_id, 'closed months of the ledger' as what, closed as expected, found
   from (${closedMonths(sql, months, entries)}) as t where found <> closed`
 
+/** The account in the ID of an app's budget. */
 const accountOfApp = "split_part(s.origin_id, ':', 2)"
 
 /**
- * A search is logged after its credits are held, so `logged` has all searches of the period. It is null if retention
- * has dropped some of them, or if the period has not begun by the database's clock. It is unknown since when a key has
- * had its budget, so its spending may be less than what was logged but never more. The log does not name apps, so their
- * budgets are only compared with held credits.
+ * Spending of keys with budgets, with held credits and what the log has for the key since the period began. It is not
+ * known since when a key has had its budget, so the spending may be less than what was logged but never more. A search
+ * is logged after its credits are held, so all searches of the period are included. `logged` is null if retention has
+ * dropped some of them, or if the period has not begun by the database's clock. A rotated key has the id of its
+ * original key. The log does not name apps, so their budgets are only compared with held credits.
  */
 export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   with spending as materialized (
@@ -187,8 +200,9 @@ export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
 const isTrial = "l.scope like 'trial:%'"
 
 /**
- * One statement, and therefore one snapshot. Closes the entries that it has read, except for accounts with a
- * discrepancy, and stores the sums for the incremental checks. `trialBooks` compares the allowances of trials.
+ * Compares the books of these accounts in one statement and therefore one snapshot: periods of paid plans, pack
+ * balances, charges against the log, and budgets of keys. Closes the entries that it has read, except for accounts with
+ * a discrepancy, and stores the sums for the incremental checks. The allowances of trials are in `trialBooks`.
  */
 export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: boolean) => sql`
   with ${isFull ? everything(sql, accounts) : sinceClosed(sql, accounts)}, problems as materialized (
@@ -232,11 +246,12 @@ export const books = (sql: SqlClient.SqlClient, accounts: Accounts, isFull: bool
   )
   select account_id, what, expected, found from problems order by 1, 2`
 
+/** Except for accounts with a discrepancy. */
 export const markRead = (sql: SqlClient.SqlClient, accounts: Accounts, found: ReadonlyArray<Discrepancy>) => sql`
   update ledger_months set read_at = statement_timestamp()
   where ${among(sql, accounts, "account_id")} and account_id <> all (${found.map(({ accountId }) => accountId)}::text[])`
 
-/** Several accounts may have used a trial in succession, so no id range covers it. */
+/** Compares the allowances of trials. Several accounts may have used one in succession, so no id range covers it. */
 export const trialBooks = (sql: SqlClient.SqlClient, isFull: boolean) => sql`
   with trials as materialized (select id from allowances l where ${sql.literal(isTrial)}),
   bounds as materialized (${bounds(sql, {})}), sums as (
@@ -256,8 +271,9 @@ export const trialBooks = (sql: SqlClient.SqlClient, isFull: boolean) => sql`
   ${quotaProblems(sql, sql.and([sql.literal(isTrial)]))}`
 
 /**
- * Finds faults that occur after closing: compares a closed month's entries with its sums and, if retained, the log.
- * Corrections of a charge may be in later months, so they are looked up where something differs.
+ * Rereads the entries of a closed month for the given accounts, and compares them with the closed sums and with the
+ * log, if it is retained. This finds faults that occur after closing. Corrections of a charge may be in later months,
+ * so they are looked up where something differs.
  */
 export const closedBooks = (sql: SqlClient.SqlClient, month: string, accountIds: ReadonlyArray<string>) => sql`
   with span as (
@@ -326,15 +342,18 @@ export const toDiscrepancies = (rows: ReadonlyArray<typeof DiscrepancyRow.Type>)
 
 /** Entries compared with the log per incremental check, which takes a few milliseconds. */
 const newestEntries = 1_000
-/** Chosen at random among the accounts of the newest entries. */
+/** Accounts among those whose credits are recomputed, chosen at random. */
 const newestAccounts = 10
 /** Accounts without a checkpoint and with more usage than this are left to the nightly run. */
 const mostRecomputed = 100_000
 
 /**
- * One statement, and therefore one snapshot. An entry has the start time of its transaction: its log rows are newer,
- * and an entry after a checkpoint is at most minutes older than it. The nightly run covers the rest: trials, whose
- * entries may belong to several accounts, and a period that the account returned to after its checkpoint.
+ * Compares the newest entries in one statement and therefore one snapshot. An entry has the start time of its
+ * transaction: its log rows are newer, and an entry after a checkpoint is at most minutes older than the checkpoint.
+ *
+ * An account's credits are recomputed from its checkpoint and later entries, and the checkpoint advances. The nightly
+ * run covers the rest: allowances of trials, whose entries may belong to several accounts, and a period that the
+ * account returned to after its checkpoint.
  */
 const newest = (sql: SqlClient.SqlClient) => sql`
   with recent as materialized (
