@@ -109,6 +109,9 @@ const levelColor = (level: LogLevel.LogLevel): "green" | "yellow" | "red" => {
   return level === "Warn" ? "yellow" : "green"
 }
 
+/** The access log's message consists of these fields, and a route may be the path. */
+const fieldsInMessage: ReadonlySet<string> = new Set(["method", "path", "route", "status"])
+
 /** One line per entry, without fields that repeat its message, so that the greeting stays on the screen. */
 const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger<unknown, void> => {
   const paint = (format: "gray" | ReturnType<typeof levelColor>, text: string): string =>
@@ -120,7 +123,7 @@ const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger
     const said = texts.map((value) => (typeof value === "string" ? value : Formatter.formatJson(value))).join(" ")
     const words = said.split(" ")
     const all = Object.entries(annotations)
-      .filter(([, value]) => !words.includes(String(value)))
+      .filter(([name, value]) => !fieldsInMessage.has(name) || !words.includes(String(value)))
       .map(field)
       .join(" ")
     const fields = fits(said + all) ? all : `${all.slice(0, maxPrettyCharacters)}…`

@@ -86,13 +86,14 @@ describe("the log of a process", () => {
     })
   )
 
-  it.live("does not repeat words of a message as fields at a terminal", () =>
+  it.live("does not repeat a request's message as fields at a terminal, and keeps other fields of the same value", () =>
     Effect.gen(function* () {
-      const child = yield* start("returns", "pretty")
+      const child = yield* start("logs a request", "pretty")
       let text = ""
       child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece))
       assert.strictEqual(yield* codeOf(child), 0)
-      assert.match(text, /^\d\d:\d\d:\d\d INFO line 0\n/)
+      assert.match(text, /^\d\d:\d\d:\d\d INFO line 0 number=0\n/)
+      assert.match(text, /INFO GET \/v1\/query 200 duration_ms=200\n$/)
     })
   )
 

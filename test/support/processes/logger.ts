@@ -33,6 +33,13 @@ const endings: Readonly<Record<string, Effect.Effect<unknown>>> = {
     })
   }),
   "is long": Effect.all(oversized, { discard: true }),
+  "logs a request": Effect.annotateLogs(Effect.logInfo("GET /v1/query 200"), {
+    method: "GET",
+    path: "/v1/query",
+    route: "/v1/query",
+    status: 200,
+    duration_ms: 200
+  }),
   warns: Effect.andThen(Effect.logWarning("warned"), Console.log("said")),
   "goes on": Effect.sleep(100).pipe(Effect.andThen(Effect.logInfo("goes on")), Effect.repeat({ times: 4 }))
 }
