@@ -30,12 +30,10 @@ const differsByOne = (one: string, other: string): boolean => {
 
 const withoutUnderscores = (name: string): string => name.replaceAll("_", "")
 
-/**
- * Accepts other underscores, and one mistake, or one in each of two words. Two in one word would confuse `OTEL_BLRP_…`
- * and `OTEL_BSP_…`.
- */
+const byLetters: ReadonlyMap<string, string> = new Map(settings.map((name) => [withoutUnderscores(name), name]))
+
+/** Accepts one mistake, or one in each of two words. Two in one word would confuse `OTEL_BLRP_…` and `OTEL_BSP_…`. */
 const resembles = (setting: string, name: string): boolean => {
-  if (name.length <= 2 * setting.length && withoutUnderscores(setting) === withoutUnderscores(name)) return true
   if (setting.length < minCharacters || Math.abs(setting.length - name.length) > 2) return false
   if (differsByOne(setting, name)) return true
   if (setting.length < minCharactersForTwo) return false
@@ -52,7 +50,7 @@ export const misspellings = (variables: ReadonlyArray<string>): ReadonlyArray<Mi
   return variables.flatMap((variable) => {
     if (known.has(variable)) return []
     const name = variable.toUpperCase()
-    const setting = settings.find((candidate) => resembles(candidate, name))
+    const setting = byLetters.get(withoutUnderscores(name)) ?? settings.find((candidate) => resembles(candidate, name))
     if (setting === undefined || (ofOthers.has(name) && isSet.has(setting))) return []
     return [{ variable, setting }]
   })
