@@ -89,7 +89,7 @@ describeWithServers("Connections to Postgres", () => {
           yield* Effect.sleep("500 millis")
           const { ms, value } = yield* timed(search(account))
           assert.isFalse(value.charged)
-          assert.isBelow(ms, 6000)
+          assert.isBelow(ms, 5000)
           yield* Fiber.join(busy)
           yield* booksAgree(account, [value, yield* search(account)])
         }).pipe(Effect.provide(storageAt(url, shortLimit)))
