@@ -78,7 +78,7 @@ export const makeEvent = (
   now: number
 ): StoredDelivery["event"] => ({ id: `evt_${hex(++store.events.count)}`, accountId, type, data, createdAt: now })
 
-/** Once per cause. Writes nothing if there is no receiver. */
+/** Adds one event per cause, and none if there is no receiver. */
 export const addEvent = (
   store: Store,
   accountId: string,

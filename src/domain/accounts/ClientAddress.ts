@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
-// Callers can forge every `X-Forwarded-For` entry except those that trusted proxies append at the right (R24).
+// Trusted proxies append to the right end of `X-Forwarded-For`. Callers can forge the other entries (R24).
 
 /** The prefix that identifies a client, who can choose the other 64 bits freely. */
 const ipv6PrefixLength = 64
@@ -59,7 +59,7 @@ const proxyLists = ["x-forwarded-for", "forwarded", "via"]
 
 const proxyValues = ["x-real-ip", "x-forwarded-host", "x-forwarded-proto"]
 
-/** True if a request passed an untrusted proxy: its address is then the proxy's, or one that the caller made up. */
+/** True if a request came through an untrusted proxy. Its address may be the proxy's, or forged by the caller. */
 export const isFromUntrustedProxy = (
   headers: Readonly<Record<string, string | undefined>>,
   trustedHops: number

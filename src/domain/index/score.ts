@@ -197,9 +197,9 @@ export const bestDocuments = (
   const required = slots.filter(({ role }) => role === "required").length
   const power = Math.min(1, demandedWords / Math.max(1, slots.filter(({ worth }) => worth > 0).length))
   const bounds = boundsOf(slots, total, power)
+  const best = new Best(limit)
   const addsDocuments = (slot: number): boolean =>
     slots[slot]?.role !== "excluded" && (slot === 0 || required === 0) && (bounds[slot] ?? 0) >= best.threshold
-  const best = new Best(limit)
   let cursors = cursorsOf(slots)
   for (;;) {
     const first = cursors

@@ -4,7 +4,7 @@ import { parseAddress } from "./address.ts"
 import { privateNetworks } from "./Network.ts"
 
 // Customers may make this service connect only to public addresses, because others could reach the operator's network
-// or cloud metadata services. All special-purpose blocks (RFC 6890) are closed, even those that are globally reachable.
+// or cloud metadata services. No special-purpose block (RFC 6890) counts as public, not even if it is globally reachable.
 
 /** IANA's IPv4 registry. `privateNetworks` has its loopback, private, shared and link-local blocks. */
 const closedIpv4Networks = [

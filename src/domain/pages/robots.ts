@@ -101,7 +101,7 @@ const matches = (path: string, pattern: string): boolean => {
   return last === "" || endOf(path, last, at) >= 0
 }
 
-/** The longest matching rule decides. Of two equally long rules, the one that allows the page wins. */
+/** The longest matching rule wins. Between equally long rules, `Allow` wins. */
 export const allowsPage = (rules: RobotsRules, { pathname, search }: Pick<URL, "pathname" | "search">): boolean => {
   const path = normalize(`${pathname}${search}`)
   if (path === "/robots.txt") return true

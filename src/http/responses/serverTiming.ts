@@ -15,7 +15,7 @@ export interface Timing {
 
 const milliseconds = (ms: number): string => (Math.round(Math.max(0, ms) * 10) / 10).toFixed(1)
 
-/** Operators choose the names: one that looks like a host name or an address is not shown to customers (R64). */
+/** Operators choose the names. Names that look like a host or an address are not shown to customers (R64). */
 export const publicName = (name: string | undefined): string | undefined =>
   name !== undefined && /^[\w /+-]{1,128}$/.test(name) ? name : undefined
 

@@ -28,7 +28,7 @@ export interface AnswerShape {
 export interface SearchApi {
   /** Undefined if the provider file must set it. */
   readonly url: string | undefined
-  /** The default first. Omitted if there is no choice. */
+  /** The engines to choose from, the default first. Undefined if there is only one. */
   readonly engines?: readonly [string, ...Array<string>]
   readonly needsKey: boolean
   readonly capabilities: (engine: string) => Capabilities

@@ -3,7 +3,8 @@ import { stringify } from "yaml"
 
 /*
  * The part of Helm's templates that deploy/helm uses: `if` and `range` with `end`, paths, the data of a secret in the
- * cluster, pipelines of the functions below, and the trimming of white space. Anything else throws, so that a template cannot be rendered in another way than Helm would.
+ * cluster, pipelines of the functions below, and the trimming of white space. Anything else throws, so that a template
+ * cannot be rendered in another way than Helm would.
  */
 
 type Values = Readonly<Record<string, unknown>>

@@ -14,7 +14,7 @@ const row = {
     "message" in json && "statusCode" in json ? `error ${Upstream.wordsOf(json.message)}` : ""
 }
 
-/** Limited to the page size that every client uses, because there is no public reference. */
+/** Serper does not document its largest page, so this uses the page size of other clients. */
 export const type = SearchApi.type({
   url: "https://google.serper.dev",
   needsKey: true,
