@@ -53,14 +53,14 @@ const recall = (sql: SqlClient.SqlClient, until: Date) => sql`
   )
   delete from usage_hours where hour >= (select counted_to from recalled)`
 
-/** False if there is none, or if another replica is counting it. */
+/** Starts at the log's first entry. False if no hour is due, or if another replica is counting it. */
 const countHour = (sql: SqlClient.SqlClient, until: Date) =>
   unlimited(
     sql,
     Effect.gen(function* () {
       const next = yield* hourRow(sql`
         select hour from (
-          select coalesce(counted_to, nullif(queries_retained_since(), '-infinity'), ${until}) as hour
+          select coalesce(counted_to, (select date_trunc('hour', min(created_at), 'UTC') from queries), ${until}) as hour
           from log_upkeep for update skip locked
         ) as t where hour < ${until}`)
       if (next === undefined) return false

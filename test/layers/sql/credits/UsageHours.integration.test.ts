@@ -155,6 +155,15 @@ const busyHours = Effect.fnUntraced(function* (hours: number) {
 
 const suite = <E>(name: string, database: Layer.Layer<SqlClient.SqlClient, E>) => {
   layer(SqlStorage.layer(database), { excludeTestServices: true, timeout: "60 seconds" })(name, (it) => {
+    it.effect("counting starts at the first search, and not at the start of its month", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`select queries_make_partitions(clock_timestamp() - interval '1 month', 2)`
+        yield* countHours(sql)
+        assert.isNull(yield* countedTo)
+      })
+    )
+
     it.effect("I2: usage is the same to the credit before and after hours are counted, whatever is asked for", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
