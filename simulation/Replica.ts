@@ -41,7 +41,7 @@ import { Providers } from "../src/services/providers/Providers.ts"
 import { StoreClock } from "../src/services/StoreClock.ts"
 import { Bulk } from "../src/services/search/Bulk.ts"
 import { Search } from "../src/services/search/Search.ts"
-import { RequestId } from "../src/services/telemetry/RequestId.ts"
+import { requestId } from "../src/services/telemetry/CurrentRecord.ts"
 import * as EventWork from "../src/services/webhooks/EventWork.ts"
 import { WebhookClient } from "../src/services/webhooks/WebhookClient.ts"
 import { Webhooks } from "../src/services/webhooks/Webhooks.ts"
@@ -124,7 +124,7 @@ const remoteStore = (
     const isSettlement = settlements.has(name)
     return callOver(agenda, link, store, effect, isSettlement ? untilSettled : statement).pipe(
       Effect.tapDefect((defect) =>
-        Effect.map(RequestId, (id) => {
+        Effect.map(requestId, (id) => {
           if (defect instanceof Unreachable) watch.unanswered(id ?? "", isSettlement)
         })
       )
@@ -144,7 +144,7 @@ const watched = (layer: ReturnType<EmbeddedStore["layerOver"]>, watch: Watch) =>
     Effect.map(Layer.build(layer), (context) => {
       const call = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
         Effect.tapDefect(effect, (defect) =>
-          Effect.map(RequestId, (id) => {
+          Effect.map(requestId, (id) => {
             if (isMistake(defect)) watch.mistaken(name, defect)
             watch.unanswered(id ?? "", settlements.has(name))
           })
@@ -173,7 +173,7 @@ const remoteProvider = ({ agenda, outside, provider }: Surroundings, link: Link)
 const sharedLimiter = ({ agenda, limiter, outside, watch }: Surroundings, link: Link, own: RateLimiter["Service"]) =>
   RateLimiter.of({
     hit: (rate) =>
-      Effect.flatMap(RequestId, (id) => {
+      Effect.flatMap(requestId, (id) => {
         const note = (isShared: boolean) => (decision: RateLimitDecision) =>
           Effect.sync(() => watch.limited(id ?? "", rate.credential, decision, isShared))
         if (!link.isOpen) return Effect.tap(own.hit(rate), note(false))

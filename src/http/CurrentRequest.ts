@@ -1,34 +1,9 @@
 import { Context, Effect } from "effect"
+import type { RecordFields, RequestRecord } from "../domain/requests/RequestRecord.ts"
 import { requestIdPattern } from "../domain/requests/requestId.ts"
 import type { Timing } from "./responses/serverTiming.ts"
 
-export interface LogFields {
-  /** The error code, or `cut` for a streamed response without its last line. */
-  readonly outcome?: string
-  readonly principal?: string
-  readonly account_id?: string
-  readonly target?: string
-  /** Original length of a truncated query, in code points (R43). */
-  readonly query_cut_from?: number
-  readonly batch_id?: string
-  readonly rows?: number
-  readonly rows_failed?: number
-  readonly credits?: number
-  readonly replayed?: boolean
-  readonly cached?: boolean
-  readonly provider?: string
-  readonly reserve_ms?: number
-  readonly search_ms?: number
-  readonly page_ms?: number
-  readonly reason?: string
-  readonly settle_ms?: number
-}
-
-export interface RequestState {
-  readonly id: string
-  readonly logFields: { -readonly [Name in keyof LogFields]: LogFields[Name] }
-  /** Work that continues after a disconnect. The access log entry waits for it, so that it has all charges. */
-  work: Effect.Effect<void> | undefined
+export interface RequestState extends RequestRecord {
   /** The query string has too many parameters, so the router runs without it (R70). */
   hasTooManyParameters: boolean
   /** Response headers, set in one step at the end because each step copies them all. */
@@ -39,8 +14,8 @@ export interface RequestState {
 
 export const makeRequestState = (id: string): RequestState => ({
   id,
-  logFields: {},
-  work: undefined,
+  fields: {},
+  work: [],
   hasTooManyParameters: false,
   headers: {},
   timing: undefined
@@ -50,8 +25,8 @@ export const CurrentRequest = Context.Reference<RequestState>("quarry/http/Curre
   defaultValue: () => makeRequestState("00000000-0000-0000-0000-000000000000")
 })
 
-export const addLogFields = ({ logFields }: RequestState, fields: LogFields): void => {
-  Object.assign(logFields, fields)
+export const addLogFields = (state: RequestState, fields: RecordFields): void => {
+  Object.assign(state.fields, fields)
 }
 
 /** Adds response headers for success and error alike. A 500 omits them (R1). */

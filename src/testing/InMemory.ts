@@ -60,8 +60,8 @@ export const providers = (
         ranking: new Ranking(rank(rows, request.num, makeAdmits(request.options))),
         cached: false
       })),
+    check: () => Effect.undefined,
     serves: () => Effect.succeed(true),
-    unsupported: () => undefined,
     labels: {}
   })
 

@@ -3,6 +3,7 @@ import { Effect, Fiber, Layer, Result } from "effect"
 import type { AccountPrincipal } from "../../src/domain/accounts/Principal.ts"
 import { PageUnreadable } from "../../src/domain/errors.ts"
 import { parsePages } from "../../src/domain/pages/PagesRequest.ts"
+import type { RequestRecord } from "../../src/domain/requests/RequestRecord.ts"
 import type { Accounts } from "../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
 import type { KeyStore } from "../../src/services/keys/KeyStore.ts"
@@ -11,6 +12,7 @@ import { PageFetcher } from "../../src/services/pages/PageFetcher.ts"
 import { PageParser } from "../../src/services/pages/PageParser.ts"
 import { Pages } from "../../src/services/pages/Pages.ts"
 import { QueryLog } from "../../src/services/search/QueryLog.ts"
+import { CurrentRecord } from "../../src/services/telemetry/CurrentRecord.ts"
 import { aCaller, found, providing, servicesOver } from "../support/api/Services.ts"
 import * as EmbeddedDatabase from "../support/stores/EmbeddedDatabase.ts"
 import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
@@ -84,8 +86,8 @@ for (const [name, services] of Object.entries(storages)) {
       Effect.gen(function* () {
         const principal = yield* payer
         const pages = yield* Pages
-        for (const path of ["/a", "/gone", "/b"]) yield* pages.read(principal, pageOf(path))
-        yield* Effect.exit(pages.read(principal, pageOf("/boom")))
+        for (const path of ["/a", "/gone", "/b"]) yield* pages.run(principal, pageOf(path))
+        yield* Effect.exit(pages.run(principal, pageOf("/boom")))
         yield* assertCharged(principal, 2, 3)
       })
     )
@@ -94,8 +96,8 @@ for (const [name, services] of Object.entries(storages)) {
       Effect.gen(function* () {
         const principal = yield* payer
         const pages = yield* Pages
-        for (const path of ["/gone", "/gone"]) yield* pages.readKeyed(principal, pageOf(path), "k")
-        for (const path of ["/a", "/a"]) yield* pages.readKeyed(principal, pageOf(path), "l")
+        for (const path of ["/gone", "/gone"]) yield* pages.runKeyed(principal, pageOf(path), "k")
+        for (const path of ["/a", "/a"]) yield* pages.runKeyed(principal, pageOf(path), "l")
         yield* assertCharged(principal, 1, 3)
       })
     )
@@ -122,17 +124,16 @@ for (const [name, services] of Object.entries(storages)) {
       Effect.gen(function* () {
         const principal = yield* payer
         const batches = yield* PageBatches
-        let settlement: Fiber.Fiber<unknown, unknown> | undefined
+        const record: RequestRecord = { id: crypto.randomUUID(), fields: {}, work: [] }
         const paths = Array.from({ length: 20 }, (_, index) => `/${index}`)
         const fiber = yield* Effect.forkChild(
-          batches.run(principal, rowsOf(...paths), (started) => {
-            settlement = started.settlement
-          })
+          Effect.provideService(batches.run(principal, rowsOf(...paths)), CurrentRecord, record)
         )
         yield* Effect.sleep("30 millis")
         yield* Fiber.interrupt(fiber)
-        if (settlement !== undefined) yield* Fiber.await(settlement)
+        yield* Effect.all(record.work)
         const used = yield* usedBy(principal)
+        assert.strictEqual(record.fields.credits, used)
         assert.isBelow(used, 20)
         yield* assertCharged(principal, used, used)
       })

@@ -1,6 +1,6 @@
 import { Clock, Effect, Result } from "effect"
 import type { Principal } from "../../domain/accounts/Principal.ts"
-import { type QuotaExceeded, UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
+import { UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
 import type { RowBody } from "../../domain/search/BulkResult.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { defaultNum, maxQueryCodePoints, type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
@@ -9,9 +9,7 @@ import { codePointLength, cutAtWord } from "../../domain/text.ts"
 import { Bulk } from "../../services/search/Bulk.ts"
 import { Search } from "../../services/search/Search.ts"
 import { addLogFields, type RequestState } from "../CurrentRequest.ts"
-import { settledBatch } from "../handlers/batches.ts"
-import { searchFacts } from "../handlers/search.ts"
-import { settled } from "../handlers/settlements.ts"
+import { withQuotaHeaders } from "../responses/quota.ts"
 import type { CompatRequest, CompatResults, Shape } from "./Shape.ts"
 
 const toSearchRequest = (shape: Shape, asked: CompatRequest, asText: string, state: RequestState) => {
@@ -57,8 +55,7 @@ export const makeSearches = Effect.gen(function* () {
   const bulk = yield* Bulk
 
   const run = Effect.fnUntraced(function* (principal: Principal, asked: SearchRequest, state: RequestState) {
-    addLogFields(state, { target: asked.target })
-    const settlement = yield* settled(state, searchFacts, (onStart) => search.run(principal, asked, onStart))
+    const settlement = yield* withQuotaHeaders(state, search.run(principal, asked))
     const { id, query, ranking } = yield* Effect.fromResult(settlement.body)
     const durationMs = settlement.entry?.durationMs ?? 0
     const found: CompatResults = { id, requestId: state.id, query, results: ranking.results, durationMs }
@@ -71,10 +68,7 @@ export const makeSearches = Effect.gen(function* () {
     state: RequestState
   ) {
     const startedAt = yield* Clock.currentTimeMillis
-    addLogFields(state, { rows: asked.length })
-    const settlement = yield* settledBatch<RowBody, QuotaExceeded>(state, (onStart) =>
-      bulk.run(principal, asked.map(Result.succeed), onStart)
-    )
+    const settlement = yield* withQuotaHeaders(state, bulk.run(principal, asked.map(Result.succeed)))
     const results = yield* Effect.fromResult(combine(settlement.body.results))
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     const { body, receipt } = settlement

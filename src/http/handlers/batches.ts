@@ -4,16 +4,15 @@ import type { Principal } from "../../domain/accounts/Principal.ts"
 import type { InvalidRequest } from "../../domain/errors.ts"
 import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts"
 import type { AnyRowBody, AskedRows } from "../../services/search/Batch.ts"
-import type { Batches, BatchSettlement, StartedBatch } from "../../services/search/Batches.ts"
-import type { KeyError, SearchError } from "../../services/search/Search.ts"
-import { addLogFields, CurrentRequest, type LogFields, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import type { Batches } from "../../services/search/Batches.ts"
+import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
 import { CurrentPrincipal } from "../Gates.ts"
 import { jsonLines, wantsLines } from "../requests/accept.ts"
 import { readJson } from "../requests/body.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
 import { quotaHeadersOf } from "../responses/headers.ts"
+import { withQuotaHeaders, withQuotaOfError } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
-import { ledgerFacts, logSettlement, settled, withQuotaOnFailure } from "./settlements.ts"
 
 export interface BatchForm<Q, B> {
   readonly parse: (body: unknown) => Result.Result<AskedRows<Q>, InvalidRequest>
@@ -27,37 +26,20 @@ export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: Bat
     const principal = yield* CurrentPrincipal
     const body = form.parse(yield* readJson(request))
     const [rows, keyed] = yield* Effect.fromResult(withKey(request, principal, body))
-    addLogFields(state, { rows: rows.length })
     const inLines = wantsLines(request.headers.accept)
     if (inLines && keyed === undefined) {
-      return yield* withQuotaOnFailure(state, streamed(state, batches, form, principal, rows))
+      return yield* withQuotaOfError(state, streamed(state, batches, form, principal, rows))
     }
-    const settlement = yield* settledBatch<B, SearchError | KeyError>(state, (onStart) =>
+    const settlement = yield* withQuotaHeaders(
+      state,
       keyed === undefined
-        ? batches.run(principal, rows, onStart)
-        : withRetryAfter(batches.runKeyed(keyed.principal, rows, keyed.key, onStart))
+        ? batches.run(principal, rows)
+        : withRetryAfter(batches.runKeyed(keyed.principal, rows, keyed.key))
     )
     return inLines
       ? wholeLinesResponse(form, settlement.body, settlement.receipt.creditsUsed)
       : HttpServerResponse.uint8Array(form.encodeBody(settlement.body), { contentType: "application/json" })
   })
-
-export const batchFacts = <B>({ body, receipt, timings }: BatchSettlement<B>): LogFields => ({
-  ...ledgerFacts(receipt, timings),
-  batch_id: body.batch_id,
-  rows_failed: body.failed
-})
-
-export const settledBatch = <B, E extends SearchError | KeyError>(
-  state: RequestState,
-  run: (onStart: <F>(started: StartedBatch<B, F>) => void) => Effect.Effect<BatchSettlement<B>, E>
-) =>
-  settled<BatchSettlement<B>, E, never>(state, batchFacts, (onStart) =>
-    run(({ id, settlement }) => {
-      addLogFields(state, { batch_id: id })
-      onStart(settlement)
-    })
-  )
 
 /** Common proxies close connections that are idle for a minute. */
 const heartbeatInterval = "10 seconds"
@@ -77,15 +59,12 @@ const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
   let isWhole = false
   const closed = yield* Deferred.make<void>()
   yield* Effect.addFinalizer(() => Deferred.succeed(closed, undefined))
-  const started = yield* batches.stream(principal, rows, ({ id, settlement }) => {
-    addLogFields(state, { batch_id: id })
-    state.work = Effect.andThen(
-      logSettlement(state, settlement, batchFacts),
-      Effect.map(Deferred.await(closed), () => {
-        if (!isWhole) addLogFields(state, { outcome: "cut" })
-      })
-    )
-  })
+  const started = yield* batches.stream(principal, rows)
+  state.work.push(
+    Effect.map(Deferred.await(closed), () => {
+      if (!isWhole) addLogFields(state, { outcome: "cut" })
+    })
+  )
   setHeaders(state, quotaHeadersOf(started.before))
   const next = Effect.timeoutOption(started.take, heartbeatInterval)
   const lines = Stream.unfold(false, (isLast) => {

@@ -3,26 +3,18 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type PageRequest, parsePageParameters } from "../../domain/pages/PageRequest.ts"
 import { type PageRowBody, parsePages } from "../../domain/pages/PagesRequest.ts"
 import type { BatchLineBody } from "../../domain/search/BulkResult.ts"
-import { pageTarget } from "../../domain/search/Target.ts"
 import { PageBatches } from "../../services/pages/PageBatches.ts"
 import { PageSettings } from "../../services/pages/PageSettings.ts"
 import { type PageSettlement, Pages } from "../../services/pages/Pages.ts"
-import { addLogFields, CurrentRequest, type LogFields } from "../CurrentRequest.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
 import { currentAccountPrincipal } from "../Gates.ts"
 import { PagesGroup } from "../groups/PagesGroup.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
+import { withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { SendsServerTiming, type Timing } from "../responses/serverTiming.ts"
 import { makeGatedRoute } from "../routes.ts"
 import { type BatchForm, batch } from "./batches.ts"
-import { ledgerFacts, settled } from "./settlements.ts"
-
-export const pageFacts = ({ entry, receipt, timings }: PageSettlement): LogFields => {
-  const facts = ledgerFacts(receipt, timings)
-  if (entry === undefined) return facts
-  const { cached, durationMs, page } = entry
-  return { ...facts, cached, page_ms: durationMs, ...(page?.reason === undefined ? {} : { reason: page.reason }) }
-}
 
 const pageTiming = ({ entry }: PageSettlement): Timing => {
   if (entry === undefined) return { part: undefined, cache: undefined }
@@ -36,11 +28,11 @@ const page = (pages: Pages["Service"], isTimed: boolean) =>
     const principal = yield* currentAccountPrincipal
     const decoded = parsePageParameters(yield* HttpServerRequest.ParsedSearchParams)
     const [asked, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
-    addLogFields(state, { target: pageTarget })
-    const settlement = yield* settled(state, pageFacts, (onStart) =>
+    const settlement = yield* withQuotaHeaders(
+      state,
       keyed === undefined
-        ? pages.read(principal, asked, onStart)
-        : withRetryAfter(pages.readKeyed(keyed.principal, asked, keyed.key, onStart))
+        ? pages.run(principal, asked)
+        : withRetryAfter(pages.runKeyed(keyed.principal, asked, keyed.key))
     )
     if (isTimed) state.timing = pageTiming(settlement)
     return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(settlement.body))

@@ -5,16 +5,16 @@ import type { RowBody } from "../../domain/search/BulkResult.ts"
 import { parseParameters, type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
 import { Bulk } from "../../services/search/Bulk.ts"
 import { Search, type SearchSettlement } from "../../services/search/Search.ts"
-import { addLogFields, CurrentRequest, type LogFields } from "../CurrentRequest.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
 import { CurrentPrincipal } from "../Gates.ts"
 import { SearchGroup } from "../groups/SearchGroup.ts"
 import { withKey } from "../requests/idempotencyKey.ts"
+import { withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { SendsServerTiming, type Timing } from "../responses/serverTiming.ts"
 import { makeGatedRoute } from "../routes.ts"
 import { type BatchForm, batch } from "./batches.ts"
 import { encodeBulk, encodeLines, searchResponse } from "./searchResponses.ts"
-import { ledgerFacts, settled } from "./settlements.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -26,11 +26,11 @@ const query = (search: Search["Service"], isTimed: boolean) =>
     const decoded = parseParameters(yield* HttpServerRequest.ParsedSearchParams)
     const [parameters, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
     const asked = yield* Effect.fromResult(toSearch(parameters))
-    addLogFields(state, { target: asked.target })
-    const settlement = yield* settled(state, searchFacts, (onStart) =>
+    const settlement = yield* withQuotaHeaders(
+      state,
       keyed === undefined
-        ? search.run(principal, asked, onStart)
-        : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key, onStart))
+        ? search.run(principal, asked)
+        : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key))
     )
     if (isTimed) state.timing = searchTiming(settlement)
     return searchResponse(yield* Effect.fromResult(settlement.body))
@@ -54,11 +54,4 @@ const searchTiming = ({ entry }: SearchSettlement): Timing => {
   if (entry === undefined) return { part: undefined, cache: undefined }
   if (entry.cached) return { part: undefined, cache: "hit" }
   return { part: { name: "provider", by: entry.provider, ms: entry.durationMs }, cache: "miss" }
-}
-
-export const searchFacts = ({ entry, receipt, timings }: SearchSettlement): LogFields => {
-  const facts = ledgerFacts(receipt, timings)
-  if (entry === undefined) return facts
-  const { cached, durationMs, provider } = entry
-  return { ...facts, cached, search_ms: durationMs, ...(provider === undefined ? {} : { provider }) }
 }

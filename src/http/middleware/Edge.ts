@@ -13,7 +13,7 @@ import { internalError } from "../../domain/errors.ts"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { RequestId } from "../../services/telemetry/RequestId.ts"
+import { CurrentRecord } from "../../services/telemetry/CurrentRecord.ts"
 import { currentSpan, traceContext, withSpan } from "../../services/telemetry/Tracing.ts"
 import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { apiErrorResponse } from "../errors.ts"
@@ -85,7 +85,7 @@ const clientClosed = "client_closed"
 /** After a disconnect or during a stream, a separate fiber waits for the remaining work and then writes the entry. */
 const recordRequest = (
   request: HttpServerRequest.HttpServerRequest,
-  { logFields, work }: RequestState,
+  { fields, work }: RequestState,
   span: Tracer.Span | undefined,
   startedAtMs: number,
   exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>
@@ -96,7 +96,7 @@ const recordRequest = (
     const path = pathOf(request.url)
     const route = matchedRoute(context)
     const status = Exit.isSuccess(exit) ? exit.value.status : undefined
-    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (logFields.outcome ?? "refused")
+    const outcome = status === undefined ? clientClosed : status < 400 ? "ok" : (fields.outcome ?? "refused")
     const isStreamed = Exit.isSuccess(exit) && exit.value.body._tag === "Stream"
     const makeLine = () =>
       Effect.annotateLogs(Effect.logInfo(`${request.method} ${path} ${status ?? clientClosed}`), {
@@ -105,13 +105,13 @@ const recordRequest = (
         route,
         ...(status === undefined ? {} : { status }),
         duration_ms: isStreamed ? sinceStart() : durationMs,
-        ...logFields,
-        outcome: isStreamed ? (logFields.outcome ?? outcome) : outcome
+        ...fields,
+        outcome: isStreamed ? (fields.outcome ?? outcome) : outcome
       })
     if (status !== undefined) measureRequest(context, request.method, route, status, durationMs)
     describeResponse(span, status, outcome)
-    return work !== undefined && (status === undefined || isStreamed)
-      ? Effect.forkDetach(Effect.andThen(work, makeLine))
+    return work.length > 0 && (status === undefined || isStreamed)
+      ? Effect.forkDetach(Effect.andThen(Effect.all(work, { discard: true }), makeLine))
       : makeLine()
   })
 
@@ -186,7 +186,7 @@ const withRequestState = <E, R>(
     return Effect.updateContext(responded, (context: Context.Context<R>) =>
       Context.add(context, References.CurrentLogAnnotations, annotations).pipe(
         Context.add(CurrentRequest, state),
-        Context.add(RequestId, state.id)
+        Context.add(CurrentRecord, state)
       )
     )
   })

@@ -31,7 +31,7 @@ export const fetchPage = Effect.map(Pages, (pages) =>
     onRequest: true,
     call: Effect.fnUntraced(function* (principal, { id }) {
       const request = toPageRequest({ source: defaultSource, url: id, max_chars: maxCharacters })
-      const { content, final_url, title } = yield* Effect.fromResult((yield* pages.read(principal, request)).body)
+      const { content, final_url, title } = yield* Effect.fromResult((yield* pages.run(principal, request)).body)
       const text = JSON.stringify({
         id,
         title: title ?? final_url,

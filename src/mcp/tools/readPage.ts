@@ -37,7 +37,7 @@ export const readPage = Effect.map(Pages, (pages) =>
     scope: "read",
     call: Effect.fnUntraced(function* (principal, { max_chars = defaultCharacters, ...fields }) {
       const request = toPageRequest({ source: defaultSource, max_chars, ...fields })
-      const { body } = yield* pages.read(principal, request)
+      const { body } = yield* pages.run(principal, request)
       const page = yield* Effect.fromResult(body)
       return { structured: Buffer.from(JSON.stringify(page)), text: textOf(page) }
     })

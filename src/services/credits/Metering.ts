@@ -5,6 +5,7 @@ import type { IdempotencyInProgress, InvalidRequest, QuotaExceeded } from "../..
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import { holdOrAnswer } from "../search/Idempotency.ts"
 import { QueryLog } from "../search/QueryLog.ts"
+import { addFields, CurrentRecord } from "../telemetry/CurrentRecord.ts"
 import { creditsCharged, creditsDenied, creditsReturned } from "../telemetry/Metrics.ts"
 import { withSpan } from "../telemetry/Tracing.ts"
 import { type Hold, type KeyedRequest, Ledger } from "./Ledger.ts"
@@ -137,4 +138,18 @@ const countCredits = (entries: ReadonlyArray<LogEntry>, returned: number): Effec
       discard: true
     }),
     returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)
+  )
+
+/** Adds a charge to the request's record. A request that searches and then reads pages has two. */
+export const recordCharge = (
+  { creditsUsed, isReplay }: Receipt,
+  { reserveMs, settleMs }: LedgerTimings
+): Effect.Effect<void> =>
+  Effect.flatMap(CurrentRecord, (record) =>
+    addFields({
+      credits: (record?.fields.credits ?? 0) + creditsUsed,
+      ...(isReplay === undefined ? {} : { replayed: isReplay }),
+      reserve_ms: reserveMs,
+      settle_ms: settleMs
+    })
   )

@@ -4,7 +4,6 @@ import { PageUnreadable } from "../../domain/errors.ts"
 import { toPageResult } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
 import type { PageRowBody } from "../../domain/pages/PagesRequest.ts"
-import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import type { RowFailure, RowKind } from "../search/Batch.ts"
 import { type Batches, makeBatches } from "../search/Batches.ts"
@@ -49,7 +48,7 @@ const makeKind = (reader: PageReader["Service"]): RowKind<PageRequest, PageReadi
   keyOf: ({ url }) => url,
   shared: (reading) => (Result.isSuccess(reading.copy) ? { ...reading, cached: true, durationMs: 0 } : undefined),
   late: (durationMs) => ({ copy: Result.fail(PageUnreadable.because("timed_out")), cached: false, durationMs }),
-  toEntry: (principal, request, place, reading): LogEntry => toPageEntry(payer(principal), request, place, reading),
+  toEntry: toPageEntry,
   toBody: ({ id }, request, { copy }) =>
     Result.match(copy, {
       onSuccess: (copy): PageRowBody => ({ status: "ok", ...toPageResult(id, request, copy) }),

@@ -1,5 +1,5 @@
 import { Clock, Context, Duration, Effect, Layer, Metric, Result } from "effect"
-import { type AccountPrincipal, defaultSource } from "../../domain/accounts/Principal.ts"
+import { type AccountPrincipal, defaultSource, type Principal } from "../../domain/accounts/Principal.ts"
 import { PageUnreadable, UpstreamError } from "../../domain/errors.ts"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
@@ -113,7 +113,7 @@ const reasonOf = ({ copy }: PageReading): UnreadableReason | undefined =>
 
 /** The log entry of a page. Only pages that were read cost a credit (R58). */
 export const toPageEntry = (
-  principal: AccountPrincipal,
+  principal: Principal,
   request: PageRequest,
   place: LogPlace,
   reading: PageReading

@@ -43,8 +43,8 @@ const noteLeftOut = (
   for (const candidate of all) if (!candidates.includes(candidate)) candidate.leaveOut(search, now)
 }
 
-/** For searches whose target has no provider. They are not dispatched and not charged. */
-export const unservedError = new UpstreamError({
+/** For searches whose target has no provider. */
+const unservedError = new UpstreamError({
   message: "This target has no search provider on this server. Nothing was charged."
 })
 
@@ -110,7 +110,7 @@ const missingOption = (providers: ReadonlyArray<Provider>, request: SearchReques
   return optionNames.find((name) => missing.includes(name))
 }
 
-/** The error for a search whose options no provider of its target supports; undefined for any other (R62). */
+/** The error for a search whose options no provider of its target supports; undefined for any other. */
 const unsupported = (table: ProviderTable, lists: CandidateLists, request: SearchRequest) => {
   if (request.options === undefined) return undefined
   const serves = (target: Target) =>
@@ -144,10 +144,13 @@ export class Providers extends Context.Service<
       deadline: Deadline,
       attempts?: Attempts
     ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
-    /** False without a provider or documents. Such searches are not dispatched, because they would be charged. */
+    /**
+     * Fails if no provider of the target supports the search's options (R62). Returns an error if the target has no
+     * provider or no documents. Such searches are not dispatched, because they would be charged.
+     */
+    readonly check: (request: SearchRequest) => Effect.Effect<UpstreamError | undefined, UnsupportedParameter>
+    /** False without a provider or documents. */
     readonly serves: (target: Target) => Effect.Effect<boolean>
-    /** The error if no provider of the target supports the search's options. Such searches are not dispatched (R62). */
-    readonly unsupported: (request: SearchRequest) => UnsupportedParameter | undefined
     /** The operator's names for targets (R73). */
     readonly labels: TargetLabels
   }
@@ -168,10 +171,15 @@ export class Providers extends Context.Service<
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
             return strategy(targetSearch, candidates)
           })
+        const serves = (target: Target) => servedBy(table[target].flatMap(membersOf), target)
         return Providers.of({
           search,
-          serves: (target) => servedBy(table[target].flatMap(membersOf), target),
-          unsupported: (request) => unsupported(table, lists, request),
+          check: (request) => {
+            const error = unsupported(table, lists, request)
+            if (error !== undefined) return Effect.fail(error)
+            return Effect.map(serves(request.target), (isServed) => (isServed ? undefined : unservedError))
+          },
+          serves,
           labels: table.labels ?? {}
         })
       })

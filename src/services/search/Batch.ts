@@ -15,7 +15,7 @@ import type { InvalidSearch } from "../../domain/search/SearchRequest.ts"
 import type { AnyTarget } from "../../domain/search/Target.ts"
 import type { Ids } from "../Ids.ts"
 import { Attempts } from "../providers/Attempts.ts"
-import { RequestId } from "../telemetry/RequestId.ts"
+import { requestId } from "../telemetry/CurrentRecord.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
 import type { LogPlace } from "./DispatchedSearch.ts"
 
@@ -234,8 +234,12 @@ export const endRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   const ended = endOf(kind, row, nowMs, Duration.format(budget))
   if (Result.isFailure(ended)) return kind.errorRow(ended.failure)
   const { end, request } = ended.success
-  const requestId = yield* RequestId
-  const place = { id: yield* ids.make(kind.idPrefix), batchId: batch.id, rowIndex: row.index, requestId }
+  const place = {
+    id: yield* ids.make(kind.idPrefix),
+    batchId: batch.id,
+    rowIndex: row.index,
+    requestId: yield* requestId
+  }
   const entry = kind.toEntry(batch.principal, request, place, end)
   row.entry = entry
   return kind.toBody(entry, request, end)

@@ -3,9 +3,17 @@ import type { Allowance } from "../../domain/accounts/Account.ts"
 import type { AccountPrincipal, Principal } from "../../domain/accounts/Principal.ts"
 import { internalError, type QuotaExceeded } from "../../domain/errors.ts"
 import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts"
-import { type LedgerTimings, makeMetering, type OpenHold, type Receipt, type Replay } from "../credits/Metering.ts"
+import {
+  type LedgerTimings,
+  makeMetering,
+  type OpenHold,
+  type Receipt,
+  type Replay,
+  recordCharge
+} from "../credits/Metering.ts"
 import { Ids } from "../Ids.ts"
 import { Limits } from "../providers/Limits.ts"
+import { addFields, forkRecorded } from "../telemetry/CurrentRecord.ts"
 import { countRows, traceRows } from "../telemetry/RowTelemetry.ts"
 import { withSpan } from "../telemetry/Tracing.ts"
 import {
@@ -23,21 +31,12 @@ import {
 } from "./Batch.ts"
 import { BatchLines } from "./BatchLines.ts"
 import { keyedRequest, waitForFirst } from "./Idempotency.ts"
-import type { KeyError } from "./Search.ts"
+import type { KeyError } from "./Singles.ts"
 
 export interface BatchSettlement<B> {
   readonly body: BatchBody<B>
   readonly receipt: Receipt
-  readonly timings: LedgerTimings
 }
-
-/** A running batch. It is settled even if its caller leaves. */
-export interface StartedBatch<B, E = QuotaExceeded> {
-  readonly id: string
-  readonly settlement: Fiber.Fiber<BatchSettlement<B>, E>
-}
-
-type OnStart<B, E = QuotaExceeded> = (batch: StartedBatch<B, E>) => void
 
 /** A batch whose rows are sent as they are settled. */
 export interface StreamedBatch<B> {
@@ -52,13 +51,9 @@ export interface Batches<Q, B> {
   /**
    * Reserves a credit per valid row, runs the rows concurrently and settles once. Dispatched rows are logged and
    * charged; the rest of the hold is returned. If the caller is interrupted, only rows that have not started are
-   * stopped (R21). `onStart` receives the fiber that settles the batch.
+   * stopped (R21).
    */
-  readonly run: (
-    principal: Principal,
-    rows: AskedRows<Q>,
-    onStart?: OnStart<B>
-  ) => Effect.Effect<BatchSettlement<B>, QuotaExceeded>
+  readonly run: (principal: Principal, rows: AskedRows<Q>) => Effect.Effect<BatchSettlement<B>, QuotaExceeded>
   /**
    * `run` for a request with an idempotency key (R44): a charged batch is replayed for free. While the first request is
    * running, it waits for up to the budget of a batch.
@@ -66,8 +61,7 @@ export interface Batches<Q, B> {
   readonly runKeyed: (
     principal: AccountPrincipal,
     rows: AskedRows<Q>,
-    key: string,
-    onStart?: OnStart<B, QuotaExceeded | KeyError>
+    key: string
   ) => Effect.Effect<BatchSettlement<B>, QuotaExceeded | KeyError>
   /**
    * `run` row by row (R46): each row is settled before its line can be read. Returns once the credits are reserved. No
@@ -75,8 +69,7 @@ export interface Batches<Q, B> {
    */
   readonly stream: (
     principal: Principal,
-    rows: AskedRows<Q>,
-    onStart?: OnStart<B>
+    rows: AskedRows<Q>
   ) => Effect.Effect<StreamedBatch<B>, QuotaExceeded, Scope.Scope>
 }
 
@@ -91,20 +84,14 @@ export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBo
   }
 
   // Runs in its own fiber: interrupting the caller ends only the wait and the start of further rows.
-  const start = Effect.fnUntraced(function* <E>(
-    principal: Principal,
-    rows: AskedRows<Q>,
-    reserve: Reserve<E>,
-    onStart: OnStart<B, E> | undefined
-  ) {
+  const start = Effect.fnUntraced(function* <E>(principal: Principal, rows: AskedRows<Q>, reserve: Reserve<E>) {
     const batch = yield* newBatch(deps, principal, rows)
     const settlement = withSpan(
       kind.spanName,
       { attributes: { "quarry.batch.id": batch.id, "quarry.batch.size": rows.length } },
       () => runBatch(deps, batch, reserve)
     )
-    const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
-    onStart?.({ id: batch.id, settlement: fiber })
+    const fiber = yield* forkRecorded(settlement, deps.scope)
     return yield* Effect.onInterrupt(Fiber.join(fiber), () =>
       Effect.sync(() => {
         batch.isStopped = true
@@ -112,7 +99,7 @@ export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBo
     )
   })
 
-  const stream = Effect.fnUntraced(function* (principal: Principal, rows: AskedRows<Q>, onStart?: OnStart<B>) {
+  const stream = Effect.fnUntraced(function* (principal: Principal, rows: AskedRows<Q>) {
     const batch = yield* newBatch(deps, principal, rows)
     const lines = new BatchLines<B>()
     const reserved = yield* Deferred.make<Allowance | undefined, QuotaExceeded>()
@@ -129,17 +116,15 @@ export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBo
       },
       () => streamBatch(deps, batch, lines, reserved)
     )
-    const fiber = yield* Effect.forkIn(settlement, deps.scope, { startImmediately: true })
-    onStart?.({ id: batch.id, settlement: fiber })
+    yield* forkRecorded(settlement, deps.scope)
     const before = yield* Deferred.await(reserved)
     return { before, take: lines.take }
   })
 
   const batches: Batches<Q, B> = {
-    run: (principal, rows, onStart) =>
-      start(principal, rows, (credits) => deps.metering.reserve(principal, credits), onStart),
-    runKeyed: (principal, rows, key, onStart) =>
-      waitForFirst(deps.budget)(start(principal, rows, reserveKeyed(deps, principal, rows, key), onStart)),
+    run: (principal, rows) => start(principal, rows, (credits) => deps.metering.reserve(principal, credits)),
+    runKeyed: (principal, rows, key) =>
+      waitForFirst(deps.budget)(start(principal, rows, reserveKeyed(deps, principal, rows, key))),
     stream
   }
   return batches
@@ -181,22 +166,34 @@ const runBatch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody, E>(
   batch: Batch<Q, D>,
   reserve: Reserve<E>
 ): Effect.fn.Return<BatchSettlement<B>, E> {
+  yield* recordStart(batch)
   if (batch.waiting.length === 0) return yield* answerWithoutSearch(deps, batch)
   const arrivedAt = yield* Clock.currentTimeMillis
   const hold = yield* reserve(batch.waiting.length)
-  const reservedAt = yield* Clock.currentTimeMillis
+  const reserveMs = (yield* Clock.currentTimeMillis) - arrivedAt
   if ("text" in hold) {
-    const timings = { reserveMs: reservedAt - arrivedAt, settleMs: 0 }
-    return { body: replay(deps.kind, batch, deps.kind.restore(hold.text)), receipt: hold.receipt, timings }
+    const body = replay(deps.kind, batch, deps.kind.restore(hold.text))
+    return yield* recorded({ body, receipt: hold.receipt }, { reserveMs, settleMs: 0 })
   }
   yield* runRows(deps, batch, deps.whole)
   const endedAt = yield* Clock.currentTimeMillis
   const body = yield* buildBody(deps, batch, endedAt)
   const entries = batch.rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
   const receipt = yield* hold.settle(entries, () => deps.kind.keep(body))
-  const settleMs = (yield* Clock.currentTimeMillis) - endedAt
-  return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
+  return yield* recorded({ body, receipt }, { reserveMs, settleMs: (yield* Clock.currentTimeMillis) - endedAt })
 }, Effect.uninterruptible)
+
+const recordStart = <Q, D>({ id, rows }: Batch<Q, D>): Effect.Effect<void> =>
+  addFields({ batch_id: id, rows: rows.length })
+
+/** Adds the batch to the request's record. A replay has the ID of the first batch. */
+const recorded = <B>(settlement: BatchSettlement<B>, timings: LedgerTimings): Effect.Effect<BatchSettlement<B>> => {
+  const { body, receipt } = settlement
+  return recordCharge(receipt, timings).pipe(
+    Effect.andThen(addFields({ batch_id: body.batch_id, rows_failed: body.failed })),
+    Effect.as(settlement)
+  )
+}
 
 /** A batch without valid rows costs nothing and needs no credits (R18). */
 const answerWithoutSearch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
@@ -205,7 +202,7 @@ const answerWithoutSearch = Effect.fnUntraced(function* <Q, D, B extends AnyRowB
 ) {
   const body = yield* buildBody(deps, batch, yield* Clock.currentTimeMillis)
   const receipt = yield* deps.metering.emptyReceipt(batch.principal)
-  return { body, receipt, timings: { reserveMs: 0, settleMs: 0 } }
+  return yield* recorded({ body, receipt }, { reserveMs: 0, settleMs: 0 })
 })
 
 const buildBody = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
@@ -266,9 +263,10 @@ const streamBatch = Effect.fnUntraced(
     lines: BatchLines<B>,
     reserved: Deferred.Deferred<Allowance | undefined, QuotaExceeded>
   ): Effect.fn.Return<BatchSettlement<B>, QuotaExceeded> {
+    yield* recordStart(batch)
     const arrivedAt = yield* Clock.currentTimeMillis
     const hold = yield* open(deps, batch)
-    const reservedAt = yield* Clock.currentTimeMillis
+    const reserveMs = (yield* Clock.currentTimeMillis) - arrivedAt
     yield* Deferred.succeed(reserved, hold.before)
     lines.add({ type: "batch", batch_id: batch.id, total: batch.rows.length })
     const results = yield* streamRows(deps, batch, hold, lines)
@@ -278,7 +276,7 @@ const streamBatch = Effect.fnUntraced(
     const body = yield* bodyOf(deps.kind, batch, results)
     const { results: _, ...counts } = body
     lines.add({ type: "summary", ...counts, credits_used: receipt.creditsUsed })
-    return { body, receipt, timings: { reserveMs: reservedAt - arrivedAt, settleMs } }
+    return yield* recorded({ body, receipt }, { reserveMs, settleMs })
   },
   (streamed, _deps, batch, lines, reserved) =>
     Effect.onExit(streamed, (exit) => {

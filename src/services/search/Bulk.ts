@@ -3,8 +3,7 @@ import { UpstreamTimeout } from "../../domain/errors.ts"
 import type { RowBody } from "../../domain/search/BulkResult.ts"
 import { keepBatch, restoreBatch } from "../../domain/search/KeptAnswer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
-import type { Target } from "../../domain/search/Target.ts"
-import { Providers, unservedError } from "../providers/Providers.ts"
+import { Providers } from "../providers/Providers.ts"
 import { searchDuration } from "../telemetry/Metrics.ts"
 import { describeSearch } from "../telemetry/Tracing.ts"
 import type { AskedRows, RowKind } from "./Batch.ts"
@@ -68,15 +67,12 @@ const makeKind = (
   describe: describeSearch
 })
 
-/** Rejects rows whose target has no provider, or none that supports the options. They are not charged. */
-const rejectUnserved = Effect.fnUntraced(function* (providers: Providers["Service"], rows: AskedRows<SearchRequest>) {
-  const targets = new Set(rows.flatMap((row) => (Result.isSuccess(row) ? [row.success.target] : [])))
-  const unserved = new Set<Target>()
-  for (const target of targets) if (!(yield* providers.serves(target))) unserved.add(target)
-  return rows.map((row): AskedRows<SearchRequest>[number] => {
-    if (Result.isFailure(row)) return row
-    const unsupported = providers.unsupported(row.success)
-    if (unsupported !== undefined) return Result.fail(unsupported)
-    return unserved.has(row.success.target) ? Result.fail(unservedError) : row
+/** Rows that no provider can serve are not charged. */
+const rejectUnserved = (providers: Providers["Service"], rows: AskedRows<SearchRequest>) =>
+  Effect.forEach(rows, (row): Effect.Effect<AskedRows<SearchRequest>[number]> => {
+    if (Result.isFailure(row)) return Effect.succeed(row)
+    return Effect.match(providers.check(row.success), {
+      onSuccess: (error) => (error === undefined ? row : Result.fail(error)),
+      onFailure: Result.fail
+    })
   })
-})

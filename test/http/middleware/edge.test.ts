@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Tracer } from "effect"
 import * as SpanTracer from "../../../src/layers/telemetry/spans/SpanTracer.ts"
 import { QueryLog } from "../../../src/services/search/QueryLog.ts"
+import { currentCall, post, toolCall } from "../../support/api/Mcp.ts"
 import { aCaller, found, providing, services } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 import { advance } from "../../support/Time.ts"
@@ -240,5 +241,19 @@ describe("the log", () => {
       Effect.provide(services(providing(() => Effect.as(Effect.sleep("3 seconds"), found(1))))),
       Effect.provide(Logger.layer([logger]))
     )
+  })
+
+  it.effect("I2: the line of an agent's call has what its search cost, in each revision", () => {
+    const lines: Array<Record<string, unknown>> = []
+    const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void lines.push(annotations))
+    return Effect.gen(function* () {
+      const { auth } = yield* aCaller({ plan: "trial" })
+      const api = yield* TestApi.make
+      const current = currentCall("web_search", { query: "css grid" })
+      yield* post(api, { ...auth, ...current.headers }, current.body)
+      yield* post(api, auth, toolCall("web_search", { query: "css flex" }))
+      const charges = lines.filter(({ path }) => path === "/mcp").map(({ credits, target }) => ({ credits, target }))
+      assert.deepStrictEqual(charges, Array(2).fill({ credits: 1, target: "alpha_search" }))
+    }).pipe(Effect.provide(layer), Effect.provide(Logger.layer([logger])))
   })
 })

@@ -31,8 +31,8 @@ const make = Effect.gen(function* () {
   })
   const providers = Layer.succeed(Providers, {
     search: () => search,
+    check: () => Effect.undefined,
     serves: () => Effect.succeed(true),
-    unsupported: () => undefined,
     labels: {}
   })
   const log: Array<Record<string, unknown>> = []

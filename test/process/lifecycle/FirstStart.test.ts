@@ -17,7 +17,6 @@ const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Servi
     Effect.provide(
       Layer.mock(Providers, {
         serves: (target) => Effect.succeed(target !== unserved),
-        unsupported: () => undefined,
         labels: {}
       })
     ),

@@ -206,7 +206,8 @@ describe("R62: options that a target's providers do not support", () => {
     labels: { beta_search: { name: "Plain search" } }
   })
   const unsupported = (fields: Parameters<typeof searchRequest>[0]) =>
-    Effect.map(Providers, ({ unsupported }) => unsupported(searchRequest(fields))?.message).pipe(
+    Effect.flatMap(Providers, ({ check }) => check(searchRequest(fields))).pipe(
+      Effect.catchTag("unsupported_parameter", ({ message }) => Effect.succeed(message)),
       Effect.provide(layerOf(table))
     )
 

@@ -73,8 +73,9 @@ describe("Bulk", () => {
             Effect.map(Providers, ({ search }) =>
               Providers.of({
                 search,
-                serves: (target) => Effect.succeed(target !== "gamma_search"),
-                unsupported: () => undefined,
+                check: ({ target }) =>
+                  Effect.succeed(target === "gamma_search" ? new UpstreamError({ message: "no provider" }) : undefined),
+                serves: () => Effect.succeed(true),
                 labels: {}
               })
             )

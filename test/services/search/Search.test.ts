@@ -44,8 +44,7 @@ describe("Search", () => {
         services(
           Layer.mock(Providers, {
             search: () => Effect.die("dispatched"),
-            serves: () => Effect.succeed(false),
-            unsupported: () => undefined,
+            check: () => Effect.succeed(new UpstreamError({ message: "no provider" })),
             labels: {}
           })
         )

@@ -6,9 +6,7 @@ import { maxPageRows, parsePages } from "../../../domain/pages/PagesRequest.ts"
 import type { Receipt } from "../../../services/credits/Metering.ts"
 import { PageBatches } from "../../../services/pages/PageBatches.ts"
 import { PageSettings } from "../../../services/pages/PageSettings.ts"
-import { addLogFields, type RequestState, setHeaders } from "../../CurrentRequest.ts"
-import { batchFacts } from "../../handlers/batches.ts"
-import { logSettlement } from "../../handlers/settlements.ts"
+import { type RequestState, setHeaders } from "../../CurrentRequest.ts"
 import { quotaHeaders } from "../../responses/headers.ts"
 
 export interface WantedPages {
@@ -35,11 +33,7 @@ export const makeRawContent = Effect.gen(function* () {
     if (!isOn || urls.length === 0 || principal._tag === "demo") return texts
     const run = (count: number) => {
       const body = { urls: urls.slice(0, Math.min(count, maxPageRows)), format, max_chars: maxPageCharacters, source }
-      return Effect.flatMap(Effect.fromResult(parsePages(body)), (rows) =>
-        batches.run(principal, rows, ({ settlement }) => {
-          state.work = logSettlement(state, settlement, batchFacts)
-        })
-      )
+      return Effect.flatMap(Effect.fromResult(parsePages(body)), (rows) => batches.run(principal, rows))
     }
     const batch = yield* run(urls.length).pipe(
       Effect.catchTag("quota_exceeded", (error) =>
@@ -51,7 +45,6 @@ export const makeRawContent = Effect.gen(function* () {
     )
     if (batch === undefined) return texts
     const creditsUsed = searched.creditsUsed + batch.receipt.creditsUsed
-    addLogFields(state, { ...batchFacts(batch), credits: creditsUsed })
     setHeaders(state, quotaHeaders({ ...searched, balance: batch.receipt.balance, creditsUsed }))
     batch.body.results.forEach((row, index) => {
       const url = urls[index]

@@ -1,16 +1,12 @@
 import { Clock, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { AccountPrincipal, Principal } from "../../../domain/accounts/Principal.ts"
-import type { QuotaExceeded } from "../../../domain/errors.ts"
-import type { PageRowBody } from "../../../domain/pages/PagesRequest.ts"
 import { pageTarget } from "../../../domain/search/Target.ts"
 import { PageBatches } from "../../../services/pages/PageBatches.ts"
 import { Pages } from "../../../services/pages/Pages.ts"
 import { addLogFields } from "../../CurrentRequest.ts"
 import { noteError } from "../../errors.ts"
-import { settledBatch } from "../../handlers/batches.ts"
-import { pageFacts } from "../../handlers/pages.ts"
-import { settled } from "../../handlers/settlements.ts"
+import { withQuotaHeaders } from "../../responses/quota.ts"
 import type { CompatError } from "../CompatError.ts"
 import { makeGate } from "../gate/gate.ts"
 import type { PageAnswer, PageCompatError, PageForm, PagesForm } from "./PageForm.ts"
@@ -32,8 +28,7 @@ export const makeServePages = Effect.gen(function* () {
   const one = Effect.fnUntraced(function* (form: PageForm, request: Request): Served<PageCompatError> {
     const { fields, principal, state } = yield* gate(form, request)
     const { answer, request: asked } = yield* Effect.fromResult(form.decode(fields))
-    addLogFields(state, { target: pageTarget })
-    const settlement = yield* settled(state, pageFacts, (onStart) => pages.read(payer(principal), asked, onStart))
+    const settlement = yield* withQuotaHeaders(state, pages.run(payer(principal), asked))
     return respond(answer(yield* Effect.fromResult(settlement.body)))
   }, Effect.tapError(noteError))
 
@@ -43,11 +38,9 @@ export const makeServePages = Effect.gen(function* () {
   ): Served<CompatError | E> {
     const { fields, principal, state } = yield* gate(form, request)
     const { answer, rows } = yield* Effect.fromResult(form.decode(fields))
-    addLogFields(state, { target: pageTarget, rows: rows.length })
+    addLogFields(state, { target: pageTarget })
     const startedAt = yield* Clock.currentTimeMillis
-    const settlement = yield* settledBatch<PageRowBody, QuotaExceeded>(state, (onStart) =>
-      batches.run(payer(principal), rows, onStart)
-    )
+    const settlement = yield* withQuotaHeaders(state, batches.run(payer(principal), rows))
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     const read = { rows: settlement.body.results, requestId: state.id, durationMs }
     return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer(read)))

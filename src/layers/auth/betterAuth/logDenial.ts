@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import { RequestId } from "../../../services/telemetry/RequestId.ts"
+import { requestId } from "../../../services/telemetry/CurrentRecord.ts"
 
 /** This log has no client addresses: find the client by its request id in the proxy's log. */
 export const logDenial = (message: string, reason: string) =>
-  Effect.flatMap(RequestId, (request_id) => Effect.annotateLogs(Effect.logInfo(message), { reason, request_id }))
+  Effect.flatMap(requestId, (request_id) => Effect.annotateLogs(Effect.logInfo(message), { reason, request_id }))
