@@ -54,7 +54,7 @@ export const providers = (
   search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
 ): Layer.Layer<Providers> =>
   Layer.succeed(Providers, {
-    search: (request) =>
+    search: ({ request }) =>
       Effect.map(search(request), (rows) => ({
         provider: "test",
         ranking: new Ranking(rank(rows, request.num, makeAdmits(request.options))),

@@ -1,9 +1,13 @@
 import { Clock, Duration, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import type { Answer } from "../../src/domain/search/Answer.ts"
 import type { SearchRequest } from "../../src/domain/search/SearchRequest.ts"
-import { Limits } from "../../src/services/providers/Limits.ts"
+import { Attempts } from "../../src/services/providers/Attempts.ts"
+import type { TargetSearch } from "../../src/services/providers/Candidate.ts"
+import { Limits, providerTimedOut } from "../../src/services/providers/Limits.ts"
 import { Providers } from "../../src/services/providers/Providers.ts"
 import { deadlineIn } from "../../src/services/search/Deadlines.ts"
+import type { ResultCache } from "../../src/services/search/ResultCache.ts"
 
 /** Runs every fiber until it waits for something. */
 export const settle = Effect.forEach(Array(50), () => Effect.yieldNow, { discard: true })
@@ -23,9 +27,21 @@ export const startingAt =
 /** Deadline of a search that starts now. */
 export const deadlineAfter = (ms: number) => Clock.clockWith((clock) => Effect.sync(() => deadlineIn(clock, ms)))
 
-/** A single search by the providers, with the usual time limit. */
-export const searchProviders = (request: SearchRequest) =>
-  Effect.gen(function* () {
-    const providers = yield* Providers
-    return yield* providers.search(request, yield* deadlineAfter(Duration.toMillis((yield* Limits).providerTimeout)))
-  })
+/** A search that starts now, with the usual time limit. */
+export const targetSearch = Effect.fnUntraced(function* (request: SearchRequest, attempts = new Attempts()) {
+  const { providerTimeout } = yield* Limits
+  const deadline = yield* deadlineAfter(Duration.toMillis(providerTimeout))
+  const search: TargetSearch = { request, deadline, attempts, timeoutError: providerTimedOut(providerTimeout) }
+  return search
+})
+
+/** A single search by the providers. */
+export const searchProviders = (request: SearchRequest, attempts?: Attempts) =>
+  Effect.flatMap(Providers, (providers) => Effect.flatMap(targetSearch(request, attempts), providers.search))
+
+/** A single search by the cache. */
+export const searchCache = <E, R>(
+  cache: ResultCache["Service"],
+  request: SearchRequest,
+  lookup: Effect.Effect<Answer, E, R>
+) => Effect.flatMap(targetSearch(request), (search) => cache.get(search, lookup))

@@ -1,16 +1,14 @@
 import { Clock, Context, Effect, Latch, Layer } from "effect"
-import { UnsupportedParameter, UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
+import { UnsupportedParameter, UpstreamError } from "../../domain/errors.ts"
 import { unsupportedOption } from "../../domain/options/OptionSupport.ts"
 import { type OptionName, optionNames } from "../../domain/options/SearchOptions.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
 import { labelOf, type TargetLabels } from "../../domain/search/TargetLabels.ts"
-import { type Deadline, deadlineIn, timeLeft } from "../search/Deadlines.ts"
-import { Attempts } from "./Attempts.ts"
+import { deadlineIn, timeLeft } from "../search/Deadlines.ts"
 import { type Candidate, type SearchError, single, type TargetSearch, upstreamError } from "./Candidate.ts"
 import { fused } from "./Fused.ts"
-import { Limits, providerTimedOut } from "./Limits.ts"
 import { membersOf, type Provider, type ProviderEntry } from "./Provider.ts"
 import { ProviderStates } from "./ProviderStates.ts"
 
@@ -139,11 +137,7 @@ export class Providers extends Context.Service<
   Providers,
   {
     /** Returns a provider's ranked answer, at the latest at the deadline. */
-    readonly search: (
-      request: SearchRequest,
-      deadline: Deadline,
-      attempts?: Attempts
-    ) => Effect.Effect<Answer, UpstreamError | UpstreamTimeout>
+    readonly search: (search: TargetSearch) => Effect.Effect<Answer, SearchError>
     /**
      * Fails if no provider of the target supports the search's options (R62). Returns an error if the target has no
      * provider or no documents. Such searches are not dispatched, because they would be charged.
@@ -159,17 +153,15 @@ export class Providers extends Context.Service<
     Layer.effect(
       Providers,
       Effect.gen(function* () {
-        const { providerTimeout } = yield* Limits
         const lists = yield* candidatesOf(table)
-        const timeoutError = providerTimedOut(providerTimeout)
-        const search = (request: SearchRequest, deadline: Deadline, attempts = new Attempts()) =>
+        const search = (search: TargetSearch) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const { request } = search
             const ofTarget = lists.get(request.target) ?? []
             const candidates = candidatesFor(ofTarget, request, now)
-            const targetSearch: TargetSearch = { request, deadline, attempts, timeoutError }
-            noteLeftOut(targetSearch, ofTarget, candidates, now)
+            noteLeftOut(search, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
-            return strategy(targetSearch, candidates)
+            return strategy(search, candidates)
           })
         const serves = (target: Target) => servedBy(table[target].flatMap(membersOf), target)
         return Providers.of({

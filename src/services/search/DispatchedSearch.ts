@@ -26,18 +26,13 @@ export const makeDispatch = Effect.gen(function* () {
   const cache = yield* ResultCache
   const { providerTimeout } = yield* Limits
   const budgetMs = Duration.toMillis(providerTimeout)
-  const error = providerTimedOut(providerTimeout)
+  const timeoutError = providerTimedOut(providerTimeout)
 
   return (request: SearchRequest, attempts = new Attempts()): Effect.Effect<DispatchedSearch> =>
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
-      const deadline = deadlineIn(clock, budgetMs)
-      const answer = cache.get(
-        request,
-        providers.search(request, deadline, attempts),
-        { at: deadline, error },
-        attempts
-      )
+      const search = { request, attempts, deadline: deadlineIn(clock, budgetMs), timeoutError }
+      const answer = cache.get(search, providers.search(search))
       return Effect.map(Effect.result(answer), (answer) => {
         const now = clock.currentTimeMillisUnsafe()
         return { answer, durationMs: now - startedAt, refusals: attempts.refusals(Result.isFailure(answer), now) }

@@ -1,10 +1,12 @@
 import { Cause, Context, Effect, type Exit, Metric, Result, type Scope, type Tracer } from "effect"
+import type { UpstreamTimeout } from "../../domain/errors.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import type { Attempts } from "../providers/Attempts.ts"
+import type { TargetSearch } from "../providers/Candidate.ts"
 import { cacheLookups } from "../telemetry/Metrics.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
-import { type Deadline, Deadlines } from "./Deadlines.ts"
+import { Deadlines } from "./Deadlines.ts"
 import { type Flight, Flights } from "./Flights.ts"
 
 /** Larger responses are not cached: a few of them would evict thousands of others. */
@@ -24,26 +26,19 @@ export const cacheKey = ({ geo, locale, num, options, page, query, safe, target 
       : [target, query, geo, locale, page, num, safe, options]
   )
 
-export interface AnswerDeadline<E> {
-  readonly at: Deadline
-  readonly error: E
-}
-
 /** A cache of answers. Searches that differ only in `source` share an answer. Errors are never stored (R15). */
 export class ResultCache extends Context.Service<
   ResultCache,
   {
     /**
      * Returns the cached answer or runs `lookup`. Identical concurrent searches share one `lookup`, which runs while at
-     * least one of them waits. If it fails, each search that joined runs its own. `attempts` receives the attempts of a
-     * shared lookup too.
+     * least one of them waits. If it fails, each search that joined runs its own. The search's attempts include those of
+     * a shared lookup.
      */
     readonly get: <E, R>(
-      request: SearchRequest,
-      lookup: Effect.Effect<Answer, E, R>,
-      deadline?: AnswerDeadline<E>,
-      attempts?: Attempts
-    ) => Effect.Effect<Answer, E, R>
+      search: TargetSearch,
+      lookup: Effect.Effect<Answer, E, R>
+    ) => Effect.Effect<Answer, E | UpstreamTimeout, R>
   }
 >()("quarry/services/ResultCache") {
   /** Only lookups in the same process are shared. */
@@ -53,10 +48,10 @@ export class ResultCache extends Context.Service<
       const flights: AnswerFlights = new Flights()
       yield* Effect.addFinalizer(() => flights.interruptAll)
       return ResultCache.of({
-        get: (request, lookup, deadline, attempts) =>
+        get: (search, lookup) =>
           Effect.flatMap(sampledSpan, (span) => {
-            const key = cacheKey(request)
-            const wait = { store, flights, deadlines, key, lookup, deadline, attempts }
+            const key = cacheKey(search.request)
+            const wait = { store, flights, deadlines, key, search, lookup }
             const flight = flights.find(key)
             return flight === undefined ? startFlight(wait, span) : joinFlight(wait, flight, span)
           })
@@ -68,7 +63,7 @@ export class ResultCache extends Context.Service<
 interface Starter {
   /** Its span, if sampled. Spans of the lookup are its children. */
   readonly span: Tracer.Span | undefined
-  readonly attempts: Attempts | undefined
+  readonly attempts: Attempts
 }
 
 type AnswerFlights = Flights<Answer, Starter>
@@ -78,9 +73,8 @@ interface Wait<E, R> {
   readonly flights: AnswerFlights
   readonly deadlines: Deadlines
   readonly key: string
+  readonly search: TargetSearch
   readonly lookup: Effect.Effect<Answer, E, R>
-  readonly deadline: AnswerDeadline<E> | undefined
-  readonly attempts: Attempts | undefined
 }
 
 const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
@@ -93,20 +87,23 @@ const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
     answer === undefined ? Effect.andThen(count("miss"), lookUp(wait)) : Effect.as(count("hit"), answer)
   )
 
-const startFlight = <E, R>(wait: Wait<E, R>, span: Tracer.Span | undefined): Effect.Effect<Answer, E, R> =>
+const startFlight = <E, R>(
+  wait: Wait<E, R>,
+  span: Tracer.Span | undefined
+): Effect.Effect<Answer, E | UpstreamTimeout, R> =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback((resume) => {
-      const { attempts, deadline, deadlines, flights, key } = wait
-      const flight = flights.start(key, getOrLookUp(wait), context, { span, attempts })
+      const { deadlines, flights, key, search } = wait
+      const flight = flights.start(key, getOrLookUp(wait), context, { span, attempts: search.attempts })
       let cancel = (): void => undefined
       const leave = flights.addWaiter(key, flight, (exit) => {
         cancel()
         resume(exit)
       })
-      if (deadline !== undefined && flight.fiber.pollUnsafe() === undefined) {
-        cancel = deadlines.at(deadline.at, () => {
+      if (flight.fiber.pollUnsafe() === undefined) {
+        cancel = deadlines.at(search.deadline, () => {
           leave()
-          resume(Effect.fail(deadline.error))
+          resume(Effect.fail(search.timeoutError))
         })
       }
       return Effect.sync(() => {
@@ -121,17 +118,17 @@ const joinFlight = <E, R>(
   wait: Wait<E, R>,
   flight: Flight<Answer, unknown, Starter>,
   span: Tracer.Span | undefined
-): Effect.Effect<Answer, E, R> => {
-  const { deadline, deadlines, flights, key } = wait
+): Effect.Effect<Answer, E | UpstreamTimeout, R> => {
+  const { deadlines, flights, key, search } = wait
   span?.attribute("quarry.joined", true)
   const { note } = flight
-  if (note.attempts !== undefined) wait.attempts?.join(note.attempts)
+  search.attempts.join(note.attempts)
   if (note.span !== undefined) span?.addLinks([{ span: note.span, attributes: {} }])
   const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
     Effect.sync(flights.addWaiter(key, flight, (exit) => resume(Effect.succeed(exit))))
   )
   const answer = Effect.flatMap(end, (exit) => Effect.andThen(count("joined"), answerOf(exit, wait)))
-  return deadline === undefined ? answer : deadlines.within(answer, deadline.at, () => Effect.fail(deadline.error))
+  return deadlines.within(answer, search.deadline, () => Effect.fail(search.timeoutError))
 }
 
 /** A defect fails all searches that joined. */

@@ -7,6 +7,7 @@ import { Ranking } from "../../../src/domain/search/Ranking.ts"
 import { AnswerStore, layer, makeStore } from "../../../src/layers/memory/ResultCacheMemory.ts"
 import { maxAnswerBytes, ResultCache } from "../../../src/services/search/ResultCache.ts"
 import { searchRequest } from "../../support/api/requests.ts"
+import { searchCache } from "../../support/Time.ts"
 import { resultCacheConformance, yieldToOthers } from "../conformance/search/ResultCache.conformance.ts"
 
 const ttl = Duration.minutes(5)
@@ -17,7 +18,8 @@ resultCacheConformance("memory", { layer: layer({ ttl, capacity: 100 }), settle:
 const cached = (query: string) =>
   Effect.gen(function* () {
     const cache = yield* ResultCache
-    return (yield* cache.get(
+    return (yield* searchCache(
+      cache,
       searchRequest({ query }),
       Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
     )).cached
@@ -156,7 +158,7 @@ describe("ResultCacheMemory", () => {
           Effect.as({ provider: "p", ranking: new Ranking([]), cached: false })
         )
         const waiting = yield* Effect.forEach([1, 2], () =>
-          Effect.forkChild(cache.get(searchRequest({ query: "b" }), lookup))
+          Effect.forkChild(searchCache(cache, searchRequest({ query: "b" }), lookup))
         )
         yield* TestClock.adjust("1 second")
         yield* Effect.forEach(waiting, Fiber.join)

@@ -8,6 +8,7 @@ import { RateLimiter } from "../../../src/services/credits/RateLimiter.ts"
 import { ResultCache } from "../../../src/services/search/ResultCache.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/servers/RedisServer.ts"
+import { searchCache } from "../../support/Time.ts"
 
 /** What a request may wait for a Redis that is away. */
 const waitMs = 150
@@ -94,10 +95,11 @@ const load = Effect.gen(function* () {
   const client = Effect.gen(function* () {
     if (!(yield* timed(limiter.hit({ credential: "load", limit: unreachable }))).admitted) refused++
     yield* timed(
-      cache.get(
+      searchCache(
+        cache,
         searchRequest({ query: `load ${uses}` }),
         Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
-      )
+      ).pipe(Effect.orDie)
     )
     yield* Effect.sleep(2)
   })

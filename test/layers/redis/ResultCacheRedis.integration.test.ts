@@ -8,6 +8,7 @@ import { layer } from "../../../src/layers/redis/ResultCacheRedis.ts"
 import { ResultCache } from "../../../src/services/search/ResultCache.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { describeWithRedis, RedisCluster, RedisServer } from "../../support/servers/RedisServer.ts"
+import { searchCache } from "../../support/Time.ts"
 import { resultCacheConformance } from "../conformance/search/ResultCache.conformance.ts"
 
 const ttl = Duration.minutes(5)
@@ -36,7 +37,7 @@ const found: Answer = { provider: 'p "', ranking: new Ranking([result]), cached:
 
 /** One search in a replica of its own, and whether its answer was there already. */
 const search = (query: string, answer: Answer = found, options?: { readonly ttl: Duration.Duration }) =>
-  Effect.flatMap(ResultCache, (cache) => cache.get(searchRequest({ query }), Effect.succeed(answer))).pipe(
+  Effect.flatMap(ResultCache, (cache) => searchCache(cache, searchRequest({ query }), Effect.succeed(answer))).pipe(
     Effect.provide(replica(options), { local: true })
   )
 
@@ -115,7 +116,7 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
   it.live("R28: is without answers while Redis is away, and fails no search", () =>
     Effect.gen(function* () {
       const cache = yield* ResultCache
-      const get = cache.get(searchRequest({ query: "frozen" }), Effect.succeed(found))
+      const get = searchCache(cache, searchRequest({ query: "frozen" }), Effect.succeed(found))
       yield* get
       server.signal("SIGSTOP")
       const before = performance.now()

@@ -6,12 +6,11 @@ import { Attempts } from "../../../src/services/providers/Attempts.ts"
 import type { Fusion, Provider, ProviderEntry } from "../../../src/services/providers/Provider.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../../src/services/providers/Providers.ts"
-import { deadlineIn } from "../../../src/services/search/Deadlines.ts"
 import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { Search } from "../../../src/services/search/Search.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { aCaller, aRequest, services } from "../../support/api/Services.ts"
-import { advance } from "../../support/Time.ts"
+import { advance, searchProviders } from "../../support/Time.ts"
 
 const rows = (names: string) =>
   Array.from(names, (name) => ({ url: `https://${name}.test/`, title: name, snippet: "" }))
@@ -53,11 +52,9 @@ const layerOf = (table: ProviderTable) => Layer.provide(Providers.layer(table), 
 /** The end of a search: what it found, and after how many milliseconds of its 15 seconds. */
 const search = (alpha: ReadonlyArray<ProviderEntry>, request = searchRequest()) =>
   Effect.gen(function* () {
-    const providers = yield* Providers
-    const clock = yield* Clock.Clock
     const attempts = new Attempts()
     const run = Effect.gen(function* () {
-      const end = yield* Effect.result(providers.search(request, deadlineIn(clock, 15_000), attempts))
+      const end = yield* Effect.result(searchProviders(request, attempts))
       const ms = yield* Clock.currentTimeMillis
       return Result.isSuccess(end)
         ? { ms, found: end.success.ranking.results.map(({ title }) => title).join(""), provider: end.success.provider }
@@ -163,9 +160,7 @@ describe("R63: several engines at once", () => {
           Effect.suspend(() => Effect.fail(new Refusal({ reason: "unauthorized", message: String(++calls) })))
       }
       yield* Effect.gen(function* () {
-        const providers = yield* Providers
-        const clock = yield* Clock.Clock
-        for (let n = 0; n < 3; n++) yield* providers.search(searchRequest(), deadlineIn(clock, 15_000))
+        for (let n = 0; n < 3; n++) yield* searchProviders(searchRequest())
       }).pipe(Effect.provide(layerOf(tableOf([fuse([broken, answers("good", "a")])]))))
       assert.strictEqual(calls, 1)
     })

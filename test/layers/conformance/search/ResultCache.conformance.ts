@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, type Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
+import type { UpstreamTimeout } from "../../../../src/domain/errors.ts"
 import type { Answer } from "../../../../src/domain/search/Answer.ts"
 import { Ranking } from "../../../../src/domain/search/Ranking.ts"
 import { ResultCache } from "../../../../src/services/search/ResultCache.ts"
 import { searchRequest } from "../../../support/api/requests.ts"
+import { searchCache } from "../../../support/Time.ts"
 
 class Failed extends Data.TaggedError("Failed")<{ readonly attempt: number }> {}
 
@@ -50,8 +52,10 @@ export const resultCacheConformance = (
   const { layer, settle } = options
   let tests = 0
   /** A search of its own for each test: a shared store remembers those of others. */
-  const promise = (title: string, body: (query: string) => Effect.Effect<void, Failed | Answer, ResultCache>) =>
-    it.effect(title, () => body(`conformance ${name} ${tests++}`).pipe(Effect.provide(layer)))
+  const promise = (
+    title: string,
+    body: (query: string) => Effect.Effect<void, Failed | Answer | UpstreamTimeout, ResultCache>
+  ) => it.effect(title, () => body(`conformance ${name} ${tests++}`).pipe(Effect.provide(layer)))
 
   describe(`ResultCache: ${name}`, () => {
     promise("R15: answers a repeated search without a lookup and says so", (query) =>
@@ -60,8 +64,11 @@ export const resultCacheConformance = (
         const result = { position: 1, title: "A", url: "https://a.test/", domain: "a.test", snippet: "" }
         const found: Answer = { provider: "p", ranking: new Ranking([result]), cached: false }
         const request = searchRequest({ query })
-        assert.deepStrictEqual(yield* cache.get(request, Effect.succeed(found)), found)
-        assert.deepStrictEqual(yield* cache.get(request, Effect.die("looked up again")), { ...found, cached: true })
+        assert.deepStrictEqual(yield* searchCache(cache, request, Effect.succeed(found)), found)
+        assert.deepStrictEqual(yield* searchCache(cache, request, Effect.die("looked up again")), {
+          ...found,
+          cached: true
+        })
       })
     )
 
@@ -70,7 +77,8 @@ export const resultCacheConformance = (
         const cache = yield* ResultCache
         const cached = (fields: Parameters<typeof searchRequest>[0]) =>
           Effect.map(
-            cache.get(
+            searchCache(
+              cache,
               searchRequest({ query, ...fields }),
               Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
             ),
@@ -96,7 +104,7 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const upstream = yield* makeUpstream
-        const get = cache.get(searchRequest({ query }), upstream.lookup)
+        const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(get))
         yield* settle
         yield* upstream.answer(1)
@@ -117,9 +125,10 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const request = searchRequest({ query })
-        const failure = yield* Effect.flip(cache.get(request, Effect.fail(new Failed({ attempt: 1 }))))
+        const failure = yield* Effect.flip(searchCache(cache, request, Effect.fail(new Failed({ attempt: 1 }))))
         assert.deepStrictEqual(failure, new Failed({ attempt: 1 }))
-        const retried = yield* cache.get(
+        const retried = yield* searchCache(
+          cache,
           request,
           Effect.succeed({ provider: "p", ranking: new Ranking([]), cached: false })
         )
@@ -131,7 +140,7 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const upstream = yield* makeUpstream
-        const get = cache.get(searchRequest({ query }), upstream.lookup)
+        const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const starter = yield* Effect.forkChild(get)
         yield* settle
         const joiner = yield* Effect.forkChild(get)
@@ -150,7 +159,7 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const upstream = yield* makeUpstream
-        const get = cache.get(searchRequest({ query }), upstream.lookup)
+        const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const starter = yield* Effect.forkChild(get)
         yield* settle
         const joiner = yield* Effect.forkChild(get)
@@ -167,7 +176,7 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const upstream = yield* makeUpstream
-        const get = cache.get(searchRequest({ query }), upstream.lookup)
+        const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(get))
         yield* settle
         yield* Fiber.interruptAll(waiting)
@@ -184,12 +193,12 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const upstream = yield* makeUpstream
-        const stubborn = cache.get(searchRequest({ query }), Effect.uninterruptible(upstream.lookup))
-        const impatient = yield* Effect.forkChild(Effect.timeoutOption(stubborn, "15 seconds"))
+        const stubborn = searchCache(cache, searchRequest({ query }), Effect.uninterruptible(upstream.lookup))
+        const impatient = yield* Effect.forkChild(Effect.timeoutOption(stubborn, "5 seconds"))
         yield* settle
-        yield* TestClock.adjust("15 seconds")
+        yield* TestClock.adjust("5 seconds")
         assert.deepStrictEqual(yield* Fiber.join(impatient), Option.none())
-        const next = yield* Effect.forkChild(cache.get(searchRequest({ query }), upstream.lookup))
+        const next = yield* Effect.forkChild(searchCache(cache, searchRequest({ query }), upstream.lookup))
         // A busy machine may need more than one turn.
         for (let turn = 0; turn < 100 && upstream.runs() < 2; turn++) yield* settle
         assert.strictEqual(upstream.runs(), 2)
@@ -203,7 +212,7 @@ export const resultCacheConformance = (
       Effect.gen(function* () {
         const cache = yield* ResultCache
         const upstream = yield* makeUpstream
-        const get = cache.get(searchRequest({ query }), upstream.lookup)
+        const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(get))
         yield* settle
         yield* upstream.defect(1)
