@@ -70,7 +70,7 @@ export const methodNotAllowed: RpcError = {
 export const noSuchTools = (names: ReadonlyArray<string>): RpcError => ({
   status: 400,
   code: rpcCodes.invalidRequest,
-  message: `Invalid Request: the address names no tool in tools. There are ${names.join(", ")}.`,
+  message: `Invalid Request: the address names no tool in tools. The tools are ${names.join(", ")}.`,
   id: null
 })
 

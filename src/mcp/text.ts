@@ -12,7 +12,7 @@ export const maxCharacters = (fallback: number) =>
     wholeNumber(maximum, {
       default: fallback,
       description:
-        "Most characters of the answer's text. Results beyond it are left out; the structured content is whole."
+        "Maximum number of characters of the text. Results beyond it are left out; the structured content is complete."
     })
   )
 

@@ -54,7 +54,7 @@ const sameProducts = (values: Values): ReadonlyArray<string> =>
       .find((earlier) => values[earlier] !== undefined && values[earlier] === values[name])
     return other === undefined
       ? []
-      : [`${variableOf(name)}: the same as ${variableOf(other)}; takes a product of its own.`]
+      : [`${variableOf(name)}: the same as ${variableOf(other)}; takes a separate product.`]
   })
 
 /** Without all of these, a deployment could take money and miss payments. */

@@ -232,7 +232,7 @@ export const engines: Form<Engines> = {
     if (!pairs.every((pair) => targets.some((target) => target === pair?.[1]))) return Option.none()
     return Option.some({ ...defaultEngines, ...Object.fromEntries(pairs.map((pair) => [pair?.[1], pair?.[2]])) })
   },
-  takes: `target=engine pairs separated by commas, the targets being ${targets.join(", ")}`,
+  takes: `target=engine pairs separated by commas; the targets are ${targets.join(", ")}`,
   hides: "nothing"
 }
 
@@ -259,7 +259,7 @@ export const compatEngines: Form<Readonly<Record<string, Target>>> = {
     const isValid = Object.keys(named).length === text.split(",").length && pairs.length <= maxEngines
     return isValid ? Option.some(named) : Option.none()
   },
-  takes: `engine=target pairs separated by commas, each engine once, the targets being ${targets.join(", ")}`,
+  takes: `engine=target pairs separated by commas, each engine once; the targets are ${targets.join(", ")}`,
   hides: "nothing"
 }
 

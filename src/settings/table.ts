@@ -38,7 +38,7 @@ const collector = optional(
 )
 const exportHeaders = optional(forms.secretHeaders)
 const exportProtocol = setting(
-  forms.oneOf(["http/protobuf"], "http/protobuf, the only protocol that is spoken"),
+  forms.oneOf(["http/protobuf"], "http/protobuf, the only supported protocol"),
   "http/protobuf"
 )
 const exporter = setting(forms.oneOf(["otlp", "none"], "otlp or none"), "otlp")
@@ -57,7 +57,7 @@ export const table = {
   adminHost: setting(forms.hostName, "127.0.0.1"),
   adminPort: setting(forms.whole(0, 65_535, `${port}, or 0 for no private listener`), 9464),
   adminHosts: setting(forms.hostNames, []),
-  workers: setting(forms.wholeOrAuto(1, 256, "a whole number of processes from 1 to 256, or auto for one a core"), 1),
+  workers: setting(forms.wholeOrAuto(1, 256, "a whole number of processes from 1 to 256, or auto for one per core"), 1),
   baseUrl: optional(forms.hostAddress),
   databaseUrl: optional(
     forms.serverAddress(["postgres:", "postgresql:"], "postgres://user:password@host:port/database")
@@ -103,7 +103,7 @@ export const table = {
   ),
   pagesRobots: setting(forms.oneOf(["respect", "ignore"], "respect or ignore"), "respect"),
   pagesUserAgent: optional(forms.userAgent),
-  pagesAllowPrivate: setting(forms.boolean("true, or false where callers are strangers"), false),
+  pagesAllowPrivate: setting(forms.boolean("true, or false if you do not trust the callers"), false),
   pagesWorkers: optional(forms.whole(1, 64, "a whole number of threads from 1 to 64")),
   demoOrigin: optional(forms.webOrigin),
   corsOrigins: optional(forms.webOrigins),
@@ -123,7 +123,7 @@ export const table = {
   githubClientSecret: optional(forms.secretText("the client's secret")),
   smtpUrl: optional(forms.serverAddress(["smtp:", "smtps:"], "smtp://user:password@host:port, or smtps://")),
   emailFrom: optional(forms.sender),
-  webhooksAllowPrivate: setting(forms.boolean("true, or false where customers are strangers"), false),
+  webhooksAllowPrivate: setting(forms.boolean("true, or false if you do not trust the customers"), false),
   compression: setting(forms.oneOf(["on", "off"], "on or off"), "off"),
   serverTiming: setting(forms.oneOf(["on", "off"], "on or off"), "on"),
   trustedProxyHops: setting(forms.whole(0, 100, "a whole number of proxies from 0 to 100"), 0),
@@ -181,7 +181,7 @@ export const table = {
   polarProductBusiness: product,
   polarProductPack: product,
   billingGrace: setting(forms.duration(0, "30 days", "a duration up to 30 days, such as 3 days"), Duration.days(3)),
-  billingCheckout: setting(forms.oneOf(["open", "closed"], "open, or closed where plans are sold elsewhere"), "open")
+  billingCheckout: setting(forms.oneOf(["open", "closed"], "open, or closed if plans are sold elsewhere"), "open")
 }
 
 type Table = typeof table

@@ -231,7 +231,7 @@ describe("quarry status", () => {
       assert.strictEqual(code, 1)
       assert.strictEqual(
         err,
-        "quarry: Replica rep_2 at a.example:3000 has been silent for 90 s, and no replica has started since. If it is not to come back, run `replica forget rep_2`."
+        "quarry: Replica rep_2 at a.example:3000 has been silent for 90 s, and no replica has started since. If it will not come back, run `replica forget rep_2`."
       )
       assert.deepStrictEqual([out.ok, out.problems.length, out.replicas.length], [false, 1, 2])
     })

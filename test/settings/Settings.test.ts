@@ -483,7 +483,7 @@ describe("AppConfig", () => {
     Effect.gen(function* () {
       assert.strictEqual(
         yield* complaint({ ...billing, POLAR_PRODUCT_PACK: "p-2" }),
-        "POLAR_PRODUCT_PACK: the same as POLAR_PRODUCT_GROWTH; takes a product of its own."
+        "POLAR_PRODUCT_PACK: the same as POLAR_PRODUCT_GROWTH; takes a separate product."
       )
     })
   )

@@ -108,15 +108,15 @@ const databaseProblems = ({ connections, durable, reachable, reason, skew_ms, ta
     problems.push(`${connections.used} of the database's ${connections.max} connections are in use.`)
   }
   if (skew_ms !== null && Math.abs(skew_ms) > maxSkewMs) {
-    problems.push(`The clock of this machine is ${skew_ms / 1000} s from the database's.`)
+    problems.push(`The clock of this machine differs from the database's by ${skew_ms / 1000} s.`)
   }
   return problems
 }
 
 /** For a database with a migration that no release had. */
 export const unreleasedSchema = (migration: string): string =>
-  `The database was made by a development version before 0.1.0 (it has migration ${migration}), which cannot be ` +
-  "upgraded: use an empty one by another DATABASE_URL or DATA_DIR."
+  `The database was created by a development version before 0.1.0 (migration ${migration}) and cannot be upgraded: ` +
+  "set DATABASE_URL or DATA_DIR to an empty one."
 
 const migrationProblems = (migrations: MigrationStatus | null) => {
   if (migrations === null) return []
@@ -169,13 +169,14 @@ const replicaProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
     if (silent) {
       if (successor !== null) continue
       problems.push(
-        `${name} has been silent for ${silent_seconds} s, and no replica has started since. If it is not to come back, ` +
+        `${name} has been silent for ${silent_seconds} s, and no replica has started since. If it will not come back, ` +
           `run \`replica forget ${id}\`.`
       )
       continue
     }
-    if (Math.abs(skew_ms) > maxSkewMs) problems.push(`${name} has a clock ${skew_ms / 1000} s from the database's.`)
-    if (redis === "away") problems.push(`${name} does without Redis, because it does not answer.`)
+    if (Math.abs(skew_ms) > maxSkewMs)
+      problems.push(`The clock of ${name} differs from the database's by ${skew_ms / 1000} s.`)
+    if (redis === "away") problems.push(`${name} works without Redis, which does not respond.`)
   }
   return problems
 }
@@ -197,7 +198,7 @@ const providerProblems = (providers: ReadonlyArray<ProviderStatus>) =>
     .filter(({ replicas }) => replicas.open > 0 && replicas.closed === 0 && replicas.half_open === 0)
     .map(({ engine, last_refusal, provider }) => {
       const name = engine === null ? provider : `${provider}/${engine}`
-      return `Provider ${name} is left out by every replica: ${last_refusal?.reason ?? "no reason given"}.`
+      return `Every replica skips provider ${name}: ${last_refusal?.reason ?? "no reason given"}.`
     })
 
 /** One line per problem, for the operator. */

@@ -23,7 +23,7 @@ export interface RecordFields {
   readonly settle_ms?: number
 }
 
-/** What is known of a request while it runs. The edge writes it to the access log. */
+/** Collects what the access log records of a request. The edge writes it when the request has ended. */
 export interface RequestRecord {
   readonly id: string
   readonly fields: { -readonly [Name in keyof RecordFields]: RecordFields[Name] }

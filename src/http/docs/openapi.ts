@@ -23,7 +23,7 @@ export const headers: { readonly [name: string]: Json } = {
   },
   RateLimit: {
     description:
-      'What is left of it: "minute";r=299;t=37 admits 299 more, and the oldest counted request leaves the window in 37 ' +
+      'The requests left, as a structured field: "minute";r=299;t=37 admits 299 more, and the oldest counted request leaves the window in 37 ' +
       "seconds. Same values as X-RateLimit-Remaining and X-RateLimit-Reset.",
     schema: { type: "string" }
   },

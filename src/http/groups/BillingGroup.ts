@@ -32,21 +32,23 @@ const Subscription = Schema.Struct({
   current_period_start: Moment,
   current_period_end: Moment,
   cancel_at_period_end: Schema.Boolean.annotate({
-    description: "True when it was canceled and runs to the period's end"
+    description: "True if it was canceled and runs until the end of the period"
   }),
-  pending_plan: Schema.NullOr(SoldPlan).annotate({ description: "The plan that begins at pending_at; null for none" }),
-  pending_at: momentOrNull("Null where no change is pending"),
-  past_due_since: momentOrNull("Null where nothing is due"),
-  grace_until: momentOrNull("The end of the plan if the renewal is not paid by then; null where nothing is due")
+  pending_plan: Schema.NullOr(SoldPlan).annotate({
+    description: "The plan that starts at pending_at; null if no change is pending"
+  }),
+  pending_at: momentOrNull("Null if no change is pending"),
+  past_due_since: momentOrNull("Null if no payment is due"),
+  grace_until: momentOrNull("When the plan ends if the renewal is still unpaid; null if no payment is due")
 }).annotate({ identifier: "Subscription" })
 
 const PlanOffer = Schema.Struct({
   plan: SoldPlan,
-  name: Schema.String.annotate({ description: "The name for people" }),
+  name: Schema.String.annotate({ description: "Display name" }),
   price: cents("Price of a month"),
   requests: Schema.Int.annotate({ description: "Searches in a month" }),
   concurrency: Schema.Int,
-  pack_rate: cents("Price of 1,000 pack credits; 0 where the plan sells no packs")
+  pack_rate: cents("Price of 1,000 pack credits; 0 if the plan sells no packs")
 }).annotate({ identifier: "PlanOffer" })
 
 const PackOffer = Schema.Struct({ credits: PackSize, price: cents("Price of the pack") }).annotate({
@@ -54,21 +56,23 @@ const PackOffer = Schema.Struct({ credits: PackSize, price: cents("Price of the 
 })
 
 export const BillingState = Schema.Struct({
-  open: Schema.Boolean.annotate({ description: "False where nothing can be bought on this deployment" }),
+  open: Schema.Boolean.annotate({ description: "False if this deployment sells nothing" }),
   plan: Plan,
-  plan_name: Schema.String.annotate({ description: "The plan's name for people" }),
-  subscription: Schema.NullOr(Subscription).annotate({ description: "Null where there is none" }),
+  plan_name: Schema.String.annotate({ description: "Display name of the plan" }),
+  subscription: Schema.NullOr(Subscription).annotate({ description: "Null if there is none" }),
   plans: Schema.Array(PlanOffer).annotate({ description: "The plans that are sold" }),
-  packs: Schema.Array(PackOffer).annotate({ description: "The packs that the account can buy now; empty for none" }),
+  packs: Schema.Array(PackOffer).annotate({
+    description: "The packs that the account can buy now; empty if it can buy none"
+  }),
   currency: Schema.Literal("usd").annotate({ description: "Of all prices" }),
   balance: Schema.Int.annotate({ description: "Pack credits left" }),
   owed: Schema.Int.annotate({
-    description: "Credits of refunded packs that were spent already; taken from the next credits that are granted"
+    description: "Credits of refunded packs that had already been spent; deducted from the next credits granted"
   })
 }).annotate({ identifier: "BillingState" })
 
 const page = {
-  checkout_url: Schema.String.annotate({ description: "The payment provider's page, on which the person pays" }),
+  checkout_url: Schema.String.annotate({ description: "The payment provider's checkout page" }),
   expires_at: Moment
 }
 
@@ -81,7 +85,7 @@ export const PackCheckout = Schema.Struct({ ...page, credits: PackSize, price: c
 export const ChangedPlan = Schema.Struct({
   plan: Plan.annotate({ description: "The plan that applies now" }),
   pending_plan: Schema.NullOr(SoldPlan).annotate({
-    description: "The plan that begins at effective_at; null for none"
+    description: "The plan that starts at effective_at; null if no change is pending"
   }),
   effective_at: Moment
 }).annotate({ identifier: "ChangedPlan" })
@@ -99,7 +103,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
       OpenApi.annotations({
         identifier: "billing",
         summary: "Subscription, prices and pack credits",
-        description: "What the account has bought and what it can buy. Asks nobody else."
+        description: "What the account has bought and can buy, as recorded by this deployment."
       })
     )
   )
@@ -113,8 +117,8 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         identifier: "openCheckout",
         summary: "Buy the first subscription",
         description:
-          "Answers a page on which the person pays. The plan begins when the payment provider reports it paid. An account " +
-          "with a subscription changes its plan at /v1/billing/plan."
+          "Returns a checkout page. The plan starts when the payment provider reports the payment. If the account already " +
+          "has a subscription, change its plan at /v1/billing/plan."
       })
     )
   )
@@ -136,8 +140,9 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         identifier: "changePlan",
         summary: "Change the plan",
         description:
-          "An upgrade is paid and begins at once; the running period's quota grows in the proportion that was paid. A " +
-          "downgrade begins at the period's end. Asking for the present plan calls off a pending change or cancellation."
+          "An upgrade is charged and starts immediately; the quota of the current period grows in proportion to the amount " +
+          "paid. A downgrade starts at the end of the period. Requesting the current plan cancels a pending change or " +
+          "cancellation."
       })
     )
   )
@@ -151,8 +156,8 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         identifier: "buyPack",
         summary: "Buy a credit pack",
         description:
-          "Answers a page on which the person pays, once. The credits are added when the payment provider reports it paid. " +
-          "It takes an active subscription, whose plan gives the price."
+          "Returns a checkout page for a single payment. The credits are added when the payment provider reports the " +
+          "payment. Requires an active subscription, whose plan sets the price."
       })
     )
   )
@@ -164,7 +169,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
       OpenApi.annotations({
         identifier: "openPortal",
         summary: "Manage cards, invoices and cancellation",
-        description: "Answers a page of the payment provider for the account's person."
+        description: "Returns the account's page at the payment provider."
       })
     )
   )
@@ -176,14 +181,15 @@ export class BillingGroup extends HttpApiGroup.make("billing")
     }).annotateMerge(
       OpenApi.annotations({
         identifier: "syncBilling",
-        summary: "Ask the payment provider what was paid",
+        summary: "Check for new payments",
         description:
-          "For the page that people see after they paid. Asks at most once in 5 seconds; in between it answers what is known."
+          "For the page that people see after paying. Asks the payment provider at most once every 5 seconds; in between, " +
+          "returns the recorded state."
       })
     )
   )
   .annotateEndpointsMerge(accepting("session"))
   .middleware(Gates)
   .annotateMerge(
-    OpenApi.annotations({ title: "Billing", description: "What the signed-in account buys. Prices are in US cents" })
+    OpenApi.annotations({ title: "Billing", description: "Purchases of the signed-in account. Prices are in US cents" })
   ) {}

@@ -26,16 +26,16 @@ const counts = {
 
 export const Usage = Schema.Struct({
   plan: Schema.String,
-  plan_name: Schema.String.annotate({ description: "The plan's name for people" }),
+  plan_name: Schema.String.annotate({ description: "Display name of the plan" }),
   period: Schema.Struct({
     start: Schema.NullOr(Moment),
     end: Schema.NullOr(Moment)
-  }).annotate({ description: "What the quota is measured over; nulls on the trial, which has no period" }),
+  }).annotate({ description: "The period that the quota applies to; null values on the trial, which has none" }),
   quota: Schema.NullOr(Schema.Int).annotate({
-    description: "Searches the quota allows in the period; null where usage is counted and never refused"
+    description: "Searches the quota allows in the period; null if usage is counted but not limited"
   }),
   used: Schema.Int.annotate({
-    description: "Credits spent inside the quota, those of searches in flight included"
+    description: "Quota credits spent, including searches in flight"
   }),
   remaining: Schema.NullOr(Schema.Int).annotate({ description: "What is left of the quota" }),
   balance: Schema.Int.annotate({ description: "Pack credits left" }),
@@ -49,18 +49,19 @@ export const Usage = Schema.Struct({
     Schema.Struct({
       start: Moment.pipe(Schema.annotateEncoded({ description: "Start of the hour, day or month in UTC" })),
       group: Schema.NullOr(Schema.String).annotate({
-        description: "The target or the key's id; null when nothing is grouped, or no key was used"
+        description: "The target or the key's id; null without group_by, or if no key was used"
       }),
       ...counts
     })
   ).annotate({
     description:
-      "In the order of time and group, with every hour, day or month between from and to. An idle one has zero counts and, where groups are asked for, the group null."
+      "Sorted by time and group, with every hour, day or month between from and to. An interval without searches has zero " +
+      "counts and, with group_by, a null group."
   })
 }).annotate({ identifier: "Usage" })
 
 const LoggedAttempt = Schema.Struct({
-  provider: Schema.NullOr(Schema.String).annotate({ description: "null where `SERVER_TIMING` is off" }),
+  provider: Schema.NullOr(Schema.String).annotate({ description: "null if `SERVER_TIMING` is off" }),
   reason: PublicReason.annotate({
     description: "Why it gave no results; `merged` if its results are part of the search's"
   }),
@@ -74,7 +75,7 @@ export const LoggedQuery = Schema.Struct({
   id: Schema.String.annotate({ description: "qry_ and 32 hex characters" }),
   created_at: Moment,
   batch_id: Schema.NullOr(Schema.String),
-  key_id: Schema.NullOr(Schema.String).annotate({ description: "The key that asked; null for a session" }),
+  key_id: Schema.NullOr(Schema.String).annotate({ description: "The key of the request; null for a session" }),
   kind: Schema.Literals(["search", "page"]).annotate({ description: "A search, or a page that was read" }),
   target: AnyTarget.annotate({ identifier: undefined, description: "The search target, or page" }),
   query: Schema.String.annotate({ description: "The query of a search, or the address of a page" }),
@@ -93,7 +94,8 @@ export const LoggedQuery = Schema.Struct({
   result_count: Schema.Int,
   duration_ms: Schema.Int,
   provider: Schema.NullOr(Schema.String).annotate({
-    description: "The provider that answered; null if none did, if the cache did, and where `SERVER_TIMING` is off"
+    description:
+      "The provider that returned the results; null if none did, if they came from the cache, or if `SERVER_TIMING` is off"
   }),
   attempts: Schema.Array(LoggedAttempt).annotate({
     description: "The providers that gave no results, in the order of the attempts, and those whose results were merged"
@@ -118,7 +120,8 @@ export const RecentQueries = Schema.Struct({ queries: Schema.Array(LoggedQuery) 
 export const QueryHistory = Schema.Struct({
   queries: Schema.Array(LoggedQuery),
   next_cursor: Schema.NullOr(Cursor).annotate({
-    description: "The cursor of the next page; null on the last. A page may be short, even empty, and not be the last."
+    description:
+      "The cursor of the next page; null on the last page. A page can be short or empty without being the last."
   })
 }).annotate({ identifier: "QueryHistory" })
 
@@ -164,10 +167,10 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           identifier: "queryHistory",
           summary: "Searches page by page",
-          description: "The query log, newest first. Pages stay as they are while new searches are logged."
+          description: "The query log, newest first. New searches do not change the pages after a cursor."
         })
       )
   )
   .annotateEndpointsMerge(accepting("session"))
   .middleware(Gates)
-  .annotateMerge(OpenApi.annotations({ title: "Usage", description: "What the signed-in account searched for" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Usage", description: "Searches of the signed-in account" })) {}

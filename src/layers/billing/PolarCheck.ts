@@ -105,13 +105,14 @@ const planFault = (product: Product, { priceCents }: PlanOffer): string | undefi
   }
   const prices = product.prices.filter((it) => it.is_archived !== true && it.price_currency === currency)
   const [price] = prices
-  if (prices.length !== 1 || price?.amount_type !== "fixed") return `has not one fixed price in ${currency}`
+  if (prices.length !== 1 || price?.amount_type !== "fixed")
+    return `does not have exactly one fixed price in ${currency}`
   const cents = price.price_amount ?? 0
   return cents === priceCents ? undefined : `costs ${dollars(cents)} and not ${dollars(priceCents)}`
 }
 
 const productFault = (product: Product | undefined, plan: SoldPlan | "pack", plans: PlanTable): string | undefined => {
-  if (product === undefined) return "is not there"
+  if (product === undefined) return "does not exist"
   if (product.is_archived) return "is archived"
   if (plan !== "pack") return planFault(product, plans[plan])
   return product.is_recurring ? "is a subscription, and packs are bought once" : undefined
@@ -132,7 +133,7 @@ const productFindings = Effect.fnUntraced(function* (
       name,
       plans
     )
-    return finding("products", fault && `the product of ${variable} ${fault}`, `the product of ${variable} fits`)
+    return finding("products", fault && `the product of ${variable} ${fault}`, `the product of ${variable} is correct`)
   })
 })
 

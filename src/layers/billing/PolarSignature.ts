@@ -87,7 +87,7 @@ export const verify = (
   if (id.length > maxIdCharacters || !/^[\x21-\x7e]+$/.test(id)) return invalid("webhook-id is missing or too long")
   if (!/^\d{1,12}$/.test(timestamp)) return invalid("webhook-timestamp is not a time in Unix seconds")
   if (Math.abs(nowMillis / 1000 - Number(timestamp)) > maxAgeSeconds)
-    return invalid("webhook-timestamp is too far away")
+    return invalid("webhook-timestamp is too far from the current time")
   if (signature.length > maxSignatureCharacters) return invalid("webhook-signature is too long")
   const signatures = signaturesOf(signature)
   if (signatures.length === 0) return invalid("webhook-signature has no signature of version 1")

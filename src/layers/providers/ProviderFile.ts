@@ -205,7 +205,8 @@ const shared = (engines: Engines): Engines => {
 }
 
 const makeProvider = Effect.fnUntraced(function* (name: string, entry: unknown) {
-  if (name.includes("/")) return yield* invalid(`providers.${name}`, "has a slash in its name, which sets off engines")
+  if (name.includes("/"))
+    return yield* invalid(`providers.${name}`, "has a slash in its name; a slash separates the engine")
   const { type: typeName, ...options } = yield* decodeEntry(`providers.${name}`, entry)
   const type = typeof typeName === "string" && Object.hasOwn(types, typeName) ? types[typeName] : undefined
   if (type === undefined) {
@@ -229,15 +230,15 @@ const attemptOf =
     if (found === undefined) {
       return names.includes(provider)
         ? Effect.succeed([])
-        : invalid(path, `names the provider ${provider}, which is not there; there are ${listed(names)}`)
+        : invalid(path, `names the provider ${provider}, which is not defined; defined: ${listed(names)}`)
     }
     if (engine !== undefined && found.engineNames === "none") {
-      return invalid(path, `names an engine of the provider ${provider}, which has none to choose from`)
+      return invalid(path, `names an engine, but the provider ${provider} has none to choose from`)
     }
     if (engine !== undefined && found.engineNames !== "any" && !found.engineNames.includes(engine)) {
       return invalid(
         path,
-        `names the engine ${engine}, which ${provider} has not; there are ${listed(found.engineNames)}`
+        `names the engine ${engine}, which ${provider} does not have; it has ${listed(found.engineNames)}`
       )
     }
     return Effect.succeed([found.engines(engine)])
@@ -249,7 +250,7 @@ export const openSearchOptions = (path: string, name: string) =>
     const place = `providers.${name}`
     const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
     const names = Object.keys(providers)
-    if (entry === undefined) return yield* invalid(place, `is not there; there are ${listed(names)}`)
+    if (entry === undefined) return yield* invalid(place, `is not defined; defined: ${listed(names)}`)
     const { type, ...options } = yield* decodeEntry(place, entry)
     if (type !== "opensearch") return yield* invalid(`${place}.type`, "must be opensearch to take documents")
     return yield* decodeOpenSearch(place, yield* interpolateAll(place, options))
@@ -284,7 +285,7 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
     Effect.gen(function* () {
       const target = targets.find((it) => it === name)
       if (target === undefined) {
-        return yield* invalid(`targets.${name}`, `is not a target; there are ${listed(targets)}`)
+        return yield* invalid(`targets.${name}`, `is not a target; the targets are ${listed(targets)}`)
       }
       const { entries, hedge, label, path, ...form } = yield* readTarget(`targets.${target}`, list)
       if (hedge) hedged.add(target)
@@ -314,7 +315,7 @@ const readersFromFile = Effect.fnUntraced(function* ({ pages, providers }: File,
     if (entry === undefined) {
       return invalid(
         path,
-        `names ${name}, which is not there; there are ${listed([direct, ...Object.keys(providers)])}`
+        `names ${name}, which is not defined; defined: ${listed([direct, ...Object.keys(providers)])}`
       )
     }
     return Effect.flatMap(decodeEntry(`providers.${name}`, entry), ({ type, ...options }) => {
@@ -322,7 +323,7 @@ const readersFromFile = Effect.fnUntraced(function* ({ pages, providers }: File,
       if (reader === undefined) {
         return invalid(
           path,
-          `names ${name}, which reads no pages; types that do are ${listed(Object.keys(readerTypes))}`
+          `names ${name}, which cannot read pages; types that can: ${listed(Object.keys(readerTypes))}`
         )
       }
       return Effect.flatMap(interpolateAll(`providers.${name}`, options), (whole) => reader(name, whole, rules))

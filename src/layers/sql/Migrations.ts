@@ -172,8 +172,8 @@ export const requireSchema = Effect.fnUntraced(function* ({ takesNewer }: { read
   }
   if (unknown.length > 0 && !takesNewer) {
     return yield* unavailable(
-      `The database has migrations that this version does not know (${unknown.join(", ")}): run this command in the ` +
-        "version that made them."
+      `The database has migrations that this version does not know (${unknown.join(", ")}): run this command with the ` +
+        "version that created them."
     )
   }
 })

@@ -4,21 +4,21 @@ import { Clock, Duration, Effect, Layer, Metric, Predicate, Schedule } from "eff
 import { counter, gauge, observe } from "../../services/telemetry/Instrument.ts"
 
 const count = gauge("quarry.process.file_descriptor.open", {
-  description: "File descriptors that the process has open",
+  description: "Open file descriptors",
   unit: "{file_descriptor}",
   labels: [],
   across: "sum"
 })
 
 const limit = gauge("quarry.process.file_descriptor.limit", {
-  description: "File descriptors that the process may have open",
+  description: "Maximum number of open file descriptors",
   unit: "{file_descriptor}",
   labels: [],
   across: "sum"
 })
 
 const exhausted = counter("quarry.process.file_descriptor.exhausted", {
-  description: "Checks, one a second, that found no file descriptor left: new connections are closed unanswered",
+  description: "Checks, one per second, that found no free file descriptor: new connections are closed",
   unit: "{check}",
   labels: []
 })

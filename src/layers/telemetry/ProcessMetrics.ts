@@ -4,21 +4,21 @@ import { version } from "../../domain/version.ts"
 import { counter, gauge, histogram, observe } from "../../services/telemetry/Instrument.ts"
 
 const memory = gauge("process.memory.usage", {
-  description: "Memory of the process that is in RAM",
+  description: "Resident memory of the process",
   unit: "By",
   labels: [],
   across: "sum"
 })
 
 const heapUsed = gauge("v8js.memory.heap.used", {
-  description: "Memory that JavaScript objects take",
+  description: "Memory used by JavaScript objects",
   unit: "By",
   labels: [],
   across: "sum"
 })
 
 const external = gauge("quarry.process.memory.external", {
-  description: "Memory of buffers outside of the JavaScript heap",
+  description: "Memory of buffers outside the JavaScript heap",
   unit: "By",
   labels: [],
   across: "sum"
@@ -27,7 +27,7 @@ const external = gauge("quarry.process.memory.external", {
 const uptime = gauge("process.uptime", { description: "Age of the process", unit: "s", labels: [] })
 
 const cpuTime = counter("process.cpu.time", {
-  description: "Time on the CPU, of all threads",
+  description: "CPU time of all threads",
   unit: "s",
   labels: ["cpu.mode"]
 })
@@ -125,7 +125,7 @@ const watchCpu = Effect.gen(function* () {
 })
 
 const buildInfo = gauge("quarry.build.info", {
-  description: "1, with the version of Quarry, its commit where the operator names it, and Node's version",
+  description: "1, with the versions of Quarry and Node, and the commit if it is set",
   unit: "{process}",
   labels: ["version", "commit", "node"]
 })

@@ -29,7 +29,7 @@ export interface AccountQuery {
 
 export class AccountError extends OperatorError("AccountError") {
   static taken(email: string): AccountError {
-    return new AccountError({ message: `There is an account for ${email} already: use it, or give another address.` })
+    return new AccountError({ message: `An account for ${email} already exists. Use it, or choose another address.` })
   }
 
   static readonly subscriber = new AccountError({
@@ -93,7 +93,7 @@ export const termsOf = (choice: PlanChoice, plans: PlanTable): Effect.Effect<Cho
   const quota = choice.quota ?? plans[choice.plan].quota
   const concurrency = choice.concurrency ?? plans[choice.plan].concurrency
   const fail = (message: string) => Effect.fail(new AccountError({ message }))
-  if (quota === undefined) return fail(`The plan ${choice.plan} has no quota of its own: give one.`)
+  if (quota === undefined) return fail(`The plan ${choice.plan} has no quota of its own. Specify one.`)
   if (!Number.isSafeInteger(quota) || quota < 0) return fail("The quota must be a whole number, 0 or more.")
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > maxConcurrency) {
     return fail(`The concurrency must be a whole number from 1 to ${maxConcurrency}.`)
@@ -111,5 +111,5 @@ export const termsOf = (choice: PlanChoice, plans: PlanTable): Effect.Effect<Cho
 /** The trial is granted to addresses, so it needs one. */
 export const requireTrialAddress = (plan: Plan, email: string): Effect.Effect<void, AccountError> =>
   plan === "trial" && email === ""
-    ? Effect.fail(new AccountError({ message: "The trial belongs to an email address: give one." }))
+    ? Effect.fail(new AccountError({ message: "The trial requires an email address. Specify one." }))
     : Effect.void

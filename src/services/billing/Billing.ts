@@ -93,9 +93,9 @@ const customPlan = new BillingUnavailable({
 const noPacks = new BillingUnavailable({ message: "This account's plan sells no credit packs." })
 const noSubscription = new NoSubscription({ message: "There is no active subscription. Subscribe to a plan first." })
 const pastDue = new NoSubscription({
-  message: "The last renewal of the subscription is not paid. Renew the card in the billing portal."
+  message: "The last renewal is unpaid. Update the card in the billing portal."
 })
-const unchanged = new PlanUnchanged({ message: "The account has this plan, and no change of it is pending." })
+const unchanged = new PlanUnchanged({ message: "The account is already on this plan, and no change is pending." })
 
 const readBilled = ({ books }: Pick<Deps, "books">, { id }: Account): Effect.Effect<BilledAccount> =>
   Effect.flatMap(books.account(id), (found) =>
@@ -172,7 +172,9 @@ const customerOf = Effect.fnUntraced(function* (
     )
   const taken = (id: string) =>
     Effect.andThen(
-      Effect.logError(`Customer ${id} of the payment provider has the address of ${account.id}, and is another's.`),
+      Effect.logError(
+        `Customer ${id} of the payment provider has the address of ${account.id} but belongs to another account.`
+      ),
       Effect.fail(needsOperator)
     )
   const made = yield* provider
@@ -196,7 +198,9 @@ const checkout = (deps: Deps): Billing["Service"]["checkout"] =>
     const found = yield* readBilled(deps, account)
     const subscription = openSubscription(found)
     if (subscription !== undefined && subscription.plan !== plan) {
-      return yield* planField("cannot be bought beside the present subscription: change it with POST /v1/billing/plan")
+      return yield* planField(
+        "cannot be bought in addition to the current subscription; change it with POST /v1/billing/plan"
+      )
     }
     yield* requireOpen(deps, found)
     if (account.plan === "custom") return yield* customPlan
@@ -247,7 +251,7 @@ const translateErrors = <A>(
         Effect.fail(new PaymentFailed({ message: "The payment was declined, and the plan has not changed." })),
       ProviderBusy: () =>
         Effect.fail(
-          new BillingBusy({ message: "Another change of the subscription is running.", retryAfterSeconds: 1 })
+          new BillingBusy({ message: "Another change to the subscription is in progress.", retryAfterSeconds: 1 })
         ),
       ProviderMissing: () => Effect.andThen(readSoon(deps, subscriptionId), Effect.fail(noSubscription))
     })

@@ -28,7 +28,10 @@ export const layer: Layer.Layer<never, never, PlanBooks> = Layer.effectDiscard(
         ? Effect.void
         : Effect.logInfo(`Plans changed, and with them the limits of ${plural(count, "account")}.`)
     )
-    const turn = logFailure(applied, "Accounts could not be brought to the limits of their plans; the next turn will.")
+    const turn = logFailure(
+      applied,
+      "The limits of some accounts could not be updated to their plans. This will be retried."
+    )
     yield* ifActing(
       Effect.gen(function* () {
         yield* enact

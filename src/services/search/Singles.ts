@@ -28,7 +28,7 @@ export interface SingleKind<P extends Principal, Q, D, A, F extends { readonly _
   readonly route: "query" | "page"
   readonly spanName: string
   readonly idPrefix: "qry_" | "pag_"
-  /** How long a request waits for the first one with its idempotency key (R44). */
+  /** Maximum wait for the first request with the same idempotency key (R44). */
   readonly patience: Duration.Duration
   readonly targetOf: (request: Q) => AnyTarget
   readonly describe: (span: Tracer.Span, request: Q, withText: boolean) => void

@@ -46,7 +46,7 @@ describe("the problems of a deployment", () => {
       /silent for 77 s.*`replica forget rep_1`/
     ],
     ["a replica with a wrong clock", withReplica({ skew_ms: 864_000_000 }), /864000 s/],
-    ["a replica without Redis", withReplica({ redis: "away" }), /does without Redis/],
+    ["a replica without Redis", withReplica({ redis: "away" }), /works without Redis/],
     [
       "a provider that no replica asks",
       withProvider({ replicas: { closed: 0, open: 2, half_open: 0 } }),

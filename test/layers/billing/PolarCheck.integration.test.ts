@@ -55,7 +55,7 @@ describe("billing check", () => {
     [
       "a price in another currency",
       (fake) => Object.assign(product(fake, "growth"), { currency: "eur" }),
-      /POLAR_PRODUCT_GROWTH has not one fixed price in usd/
+      /POLAR_PRODUCT_GROWTH does not have exactly one fixed price in usd/
     ],
     [
       "a plan that is paid once a year",
@@ -70,7 +70,7 @@ describe("billing check", () => {
     [
       "a product that is not there",
       (fake) => fake.model.products.delete(fake.productIds.pack),
-      /POLAR_PRODUCT_PACK is not there/
+      /POLAR_PRODUCT_PACK does not exist/
     ],
     [
       "packs that are a subscription",

@@ -299,7 +299,7 @@ describe("ProviderFile", () => {
     [
       "an unknown target",
       { providers: {}, targets: { omega_search: [] } },
-      `QUARRY_PROVIDERS (providers.json): targets.omega_search is not a target; there are ${targets.join(", ")}`
+      `QUARRY_PROVIDERS (providers.json): targets.omega_search is not a target; the targets are ${targets.join(", ")}`
     ],
     [
       "a target that is no list",
@@ -314,12 +314,12 @@ describe("ProviderFile", () => {
     [
       "an unknown provider",
       { providers: { meta }, targets: targetsOf([{ provider: "meta" }, { provider: "mta" }]) },
-      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.1 names the provider mta, which is not there; there are meta"
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.1 names the provider mta, which is not defined; defined: meta"
     ],
     [
       "an engine of an index",
       { providers: { own: { type: "index" } }, targets: targetsOf([{ provider: "own", engine: "google" }]) },
-      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names an engine of the provider own, which has none to choose from"
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names an engine, but the provider own has none to choose from"
     ],
     [
       "an engine that a provider has not",
@@ -327,7 +327,7 @@ describe("ProviderFile", () => {
         providers: { a: { type: "serpapi", apiKey: "hunter2" } },
         targets: targetsOf([{ provider: "a", engine: "altavista" }])
       },
-      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names the engine altavista, which a has not; there are google, bing, duckduckgo, yandex, yahoo, baidu, naver"
+      "QUARRY_PROVIDERS (providers.json): targets.alpha_search.0 names the engine altavista, which a does not have; it has google, bing, duckduckgo, yandex, yahoo, baidu, naver"
     ],
     [
       "an address in the clear",
@@ -372,7 +372,7 @@ describe("ProviderFile", () => {
     [
       "a provider's name with a slash",
       { providers: { "a/b": { type: "index" } }, targets: {} },
-      "QUARRY_PROVIDERS (providers.json): providers.a/b has a slash in its name, which sets off engines"
+      "QUARRY_PROVIDERS (providers.json): providers.a/b has a slash in its name; a slash separates the engine"
     ],
     [
       "a target's object without providers",
@@ -498,7 +498,7 @@ describe("ProviderFile", () => {
         ],
         [
           { fuse: [...members, { provider: "c" }] },
-          "targets.alpha_search.fuse.2 names the provider c, which is not there; there are a, b"
+          "targets.alpha_search.fuse.2 names the provider c, which is not defined; defined: a, b"
         ],
         [{ fuse: members, wiat: 1 }, "targets.alpha_search.wiat is not an option"]
       ] as const) {

@@ -249,9 +249,9 @@ describe("the list of readers", () => {
       assert.strictEqual(yield* faults({ providers, pages: [] }), "pages must name at least one provider")
       assert.include(
         yield* faults({ providers, pages: [{ provider: "no" }] }),
-        "pages.0.provider names no, which is not there"
+        "pages.0.provider names no, which is not defined"
       )
-      assert.include(yield* faults({ providers, pages: [{ provider: "index" }] }), "which reads no pages")
+      assert.include(yield* faults({ providers, pages: [{ provider: "index" }] }), "which cannot read pages")
       assert.include(
         yield* faults({ providers, pages: [{ provider: "fire" }] }),
         "providers.fire.url must begin with https"

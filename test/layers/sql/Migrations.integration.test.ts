@@ -125,8 +125,8 @@ const leavesUnreleased = <E>(database: Layer.Layer<SqlClient.SqlClient, E>) => {
     Effect.gen(function* () {
       yield* unreleased
       const sentence =
-        "The database was made by a development version before 0.1.0 (it has migration 0001_schema), which cannot be " +
-        "upgraded: use an empty one by another DATABASE_URL or DATA_DIR."
+        "The database was created by a development version before 0.1.0 (migration 0001_schema) and cannot be upgraded: " +
+        "set DATABASE_URL or DATA_DIR to an empty one."
       assert.strictEqual(yield* errorOf(Migrations.run), sentence)
       assert.strictEqual(yield* errorOf(Migrations.requireSchema({ takesNewer: true })), sentence)
       assert.deepStrictEqual(yield* tables, ["accounts", "quarry_migrations"])

@@ -37,7 +37,7 @@ export const layer = (options: SendOptions): Layer.Layer<ClientDocuments> =>
 
       const get = Effect.fnUntraced(function* (clientId: string) {
         const url = documentUrl(clientId)
-        if (url === undefined) return yield* unusable("its address is not one of a document")
+        if (url === undefined) return yield* unusable("its address is not a valid document address")
         const wantsBody = (head: ResponseHead): boolean => head.status === 200 && isJson(head)
         const response = yield* send({ url, wantsBody }, exchangeLimits).pipe(
           Effect.catch(({ reason }) => unusable(reason))

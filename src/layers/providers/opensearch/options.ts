@@ -24,7 +24,8 @@ const oneCredential = Schema.makeFilter(
       return { path: [username === undefined ? "username" : "password"], issue: "is missing" }
     }
     return (
-      apiKey === undefined || username === undefined || { path: ["apiKey"], issue: "cannot stand beside a username" }
+      apiKey === undefined ||
+      username === undefined || { path: ["apiKey"], issue: "cannot be combined with a username" }
     )
   }
 )

@@ -272,7 +272,7 @@ const sweepWatched = (sql: SqlClient.SqlClient) =>
     Effect.tap((swept) =>
       swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were returned.`)
     ),
-    Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept; the next sweep will.", cause))
+    Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept. This will be retried.", cause))
   )
 
 const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
