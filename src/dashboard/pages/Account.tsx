@@ -13,7 +13,7 @@ import { Field } from "../components/ui/Field.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { Loaded } from "../components/ui/States.tsx"
-import { Table } from "../components/ui/Table.tsx"
+import { actionHead, Table } from "../components/ui/Table.tsx"
 import { announce } from "../components/ui/Toast.tsx"
 import { formatMoment, formatRelative } from "../format.ts"
 
@@ -51,7 +51,6 @@ const SessionTable = ({
 }) => (
   <Table
     caption="Sessions"
-    isCaptionHidden
     rows={list}
     keyOf={({ id }) => id}
     columns={[
@@ -63,9 +62,7 @@ const SessionTable = ({
       { name: "Signed in", cell: (session) => formatMoment(session.created_at) },
       { name: "Expires", cell: (session) => `${formatRelative(session.expires_at)} if not used` },
       {
-        name: "Actions",
-        isNameHidden: true,
-        isFigure: true,
+        ...actionHead,
         cell: (session) =>
           session.is_current ? (
             <Badge kind="ok" text="this browser" />

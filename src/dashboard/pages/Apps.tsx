@@ -9,7 +9,7 @@ import { CodeBlock } from "../components/ui/CodeBlock.tsx"
 import { ConfirmDialog } from "../components/ui/Dialog.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
-import { Table } from "../components/ui/Table.tsx"
+import { actionHead, Table } from "../components/ui/Table.tsx"
 import { announce } from "../components/ui/Toast.tsx"
 import { formatMoment, formatNumber, formatRelative } from "../format.ts"
 
@@ -56,7 +56,6 @@ const EndDialog = ({
 const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onEnd: (app: App) => void }) => (
   <Table
     caption="Connected apps"
-    isCaptionHidden
     rows={apps}
     keyOf={({ id }) => id}
     columns={[
@@ -70,9 +69,7 @@ const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onE
       { name: "Connected", cell: (app) => formatMoment(app.connected_at) },
       { name: "Last used", cell: (app) => formatRelative(app.renewed_at) },
       {
-        name: "Actions",
-        isNameHidden: true,
-        isFigure: true,
+        ...actionHead,
         cell: (app) => (
           <Button small label={`Disconnect ${nameOf(app)}`} onClick={() => onEnd(app)}>
             Disconnect

@@ -19,7 +19,7 @@ import { Menu, type MenuItem } from "../components/ui/Menu.tsx"
 import { Meter } from "../components/ui/Meter.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
-import { type Column, Table } from "../components/ui/Table.tsx"
+import { actionHead, type Column, Table } from "../components/ui/Table.tsx"
 import { announce } from "../components/ui/Toast.tsx"
 import { formatDayAndYear, formatNumber, formatPercent, formatRelative, plural } from "../format.ts"
 
@@ -109,7 +109,6 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
   return (
     <Table
       caption="Active keys"
-      isCaptionHidden
       rows={keys}
       keyOf={({ id }) => id}
       columns={[
@@ -123,9 +122,7 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
           cell: ({ id }) => usage && <Share searches={searches.get(id) ?? 0} total={usage.totals.searches} />
         },
         {
-          name: "Actions",
-          isNameHidden: true,
-          isFigure: true,
+          ...actionHead,
           cell: (key) => (
             <span class="row-actions">
               {key.revoked_at === null && (
@@ -147,7 +144,6 @@ const RevokedKeys = ({ keys }: { readonly keys: ReadonlyArray<Key> }) => (
     <summary>{plural(keys.length, "revoked key")}</summary>
     <Table
       caption="Revoked keys"
-      isCaptionHidden
       rows={keys}
       keyOf={({ id }) => id}
       columns={[

@@ -117,7 +117,6 @@ type Entry = Answer<"GET /v1/query/recent">["queries"][number]
 const Latest = ({ queries }: { readonly queries: ReadonlyArray<Entry> }) => (
   <Table
     caption="Latest searches"
-    isCaptionHidden
     rows={queries}
     keyOf={({ id }) => id}
     columns={[

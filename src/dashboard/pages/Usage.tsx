@@ -213,7 +213,6 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
   return (
     <Table
       caption={`By ${view.groupBy}`}
-      isCaptionHidden
       rows={groups}
       keyOf={({ id }) => id ?? ""}
       columns={[

@@ -11,7 +11,7 @@ import { Menu, type MenuItem } from "../components/ui/Menu.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
-import { Table } from "../components/ui/Table.tsx"
+import { actionHead, Table } from "../components/ui/Table.tsx"
 import { announce } from "../components/ui/Toast.tsx"
 import { EventSettingsForm } from "../components/webhooks/EventSettingsForm.tsx"
 import { WebhookDeliveries } from "../components/webhooks/WebhookDeliveries.tsx"
@@ -94,7 +94,6 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
       {error && <Notice text={error.message} />}
       <Table
         caption="Webhooks"
-        isCaptionHidden
         rows={webhooks}
         keyOf={({ id }) => id}
         columns={[
@@ -104,7 +103,7 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
             cell: ({ events }) => (events.length === 0 ? "All" : plural(events.length, "type"))
           },
           { name: "Status", cell: (webhook) => <State {...webhook} /> },
-          { name: "Actions", isNameHidden: true, isFigure: true, cell: actions }
+          { ...actionHead, cell: actions }
         ]}
       />
     </>

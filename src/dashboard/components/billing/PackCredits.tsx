@@ -4,7 +4,7 @@ import { formatMoney, formatNumber, plural } from "../../format.ts"
 import { type Billing, remember } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Stat } from "../ui/Stat.tsx"
-import { Table } from "../ui/Table.tsx"
+import { actionHead, Table } from "../ui/Table.tsx"
 import { Refusal } from "./Portal.tsx"
 
 type Pack = Billing["packs"][number]
@@ -32,16 +32,13 @@ const Offers = ({ billing }: { readonly billing: Billing }) => {
     <>
       <Table
         caption="Packs"
-        isCaptionHidden
         rows={billing.packs}
         keyOf={({ credits }) => String(credits)}
         columns={[
           { name: "Pack", isHeader: true, cell: ({ credits }) => `${formatNumber(credits)} credits` },
           { name: "Price", isFigure: true, cell: ({ price }) => formatMoney(price) },
           {
-            name: "Actions",
-            isNameHidden: true,
-            isFigure: true,
+            ...actionHead,
             cell: (pack) => (
               <Button small busy={busy} label={`Buy ${formatNumber(pack.credits)} credits`} onClick={() => buy(pack)}>
                 Buy

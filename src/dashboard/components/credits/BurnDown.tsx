@@ -92,7 +92,6 @@ export const BurnDown = (props: BurnDownProps) => (
       <summary>Show as a table</summary>
       <Table
         caption="Credits left at the end of each day"
-        isCaptionHidden
         rows={props.points.slice(1)}
         keyOf={({ at }) => String(at)}
         columns={[

@@ -168,7 +168,6 @@ export const StackedBars = (props: StackedBarsProps) => {
         <summary>Show as a table</summary>
         <Table
           caption={title}
-          isCaptionHidden
           rows={bars}
           keyOf={(bar) => bar.title}
           columns={[

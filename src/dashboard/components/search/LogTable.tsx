@@ -79,7 +79,6 @@ const figures: ReadonlyArray<Column<LoggedSearch>> = [
 export const LogTable = ({ caption, current, entries, isBatch = false, keys }: LogTableProps) => (
   <Table
     caption={caption}
-    isCaptionHidden
     rows={entries}
     keyOf={({ id }) => id}
     columns={

@@ -38,7 +38,6 @@ const meanings: Readonly<Record<string, string>> = {
 const HeadersView = ({ headers }: { readonly headers: Headers }) => (
   <Table
     caption="Response headers"
-    isCaptionHidden
     rows={[...headers]}
     keyOf={([name]) => name}
     columns={[

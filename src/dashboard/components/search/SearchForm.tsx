@@ -137,7 +137,6 @@ const Capabilities = () => (
     <summary>Compare targets</summary>
     <Table
       caption="Limits of each target"
-      isCaptionHidden
       rows={Object.entries(targetRules)}
       keyOf={([target]) => target}
       columns={[

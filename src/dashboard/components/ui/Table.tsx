@@ -10,19 +10,21 @@ export interface Column<Row> {
   readonly isNameHidden?: boolean
 }
 
+/** The head of a column of buttons, which only screen readers need. */
+export const actionHead = { name: "Actions", isNameHidden: true, isFigure: true } as const
+
 export interface TableProps<Row> {
   readonly caption: string
-  readonly isCaptionHidden?: boolean
   readonly columns: ReadonlyArray<Column<Row>>
   readonly rows: ReadonlyArray<Row>
   readonly keyOf: (row: Row) => string
 }
 
-export const Table = <Row,>({ caption, columns, isCaptionHidden = false, keyOf, rows }: TableProps<Row>) => (
+export const Table = <Row,>({ caption, columns, keyOf, rows }: TableProps<Row>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1).
   <section class="table" aria-label={caption} tabIndex={0}>
     <table>
-      <caption class={isCaptionHidden ? "hidden" : undefined}>{caption}</caption>
+      <caption class="hidden">{caption}</caption>
       <thead>
         <tr>
           {columns.map(({ isFigure, isNameHidden, name }) => (

@@ -10,7 +10,7 @@ import { Button } from "../ui/Button.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { EmptyState, Loaded } from "../ui/States.tsx"
-import { Table } from "../ui/Table.tsx"
+import { actionHead, Table } from "../ui/Table.tsx"
 import { announce } from "../ui/Toast.tsx"
 import type { Webhook } from "./WebhookDialogs.tsx"
 
@@ -34,7 +34,6 @@ interface DeliveryTableProps {
 const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
   <Table
     caption="Deliveries"
-    isCaptionHidden
     rows={deliveries}
     keyOf={({ id }) => id}
     columns={[
@@ -53,9 +52,7 @@ const DeliveryTable = ({ busy, deliveries, onSend }: DeliveryTableProps) => (
       { name: "Response", cell: ({ http_status }) => http_status ?? "–" },
       { name: "Outcome", cell: outcomeOf },
       {
-        name: "Actions",
-        isNameHidden: true,
-        isFigure: true,
+        ...actionHead,
         cell: (delivery) => (
           <Button small busy={busy} label={`Send again: ${delivery.type}`} onClick={() => onSend(delivery)}>
             Send again
