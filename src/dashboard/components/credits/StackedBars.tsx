@@ -1,10 +1,7 @@
-import { useId } from "preact/hooks"
 import { linesOf } from "../../credits/axis.ts"
-import { formatCompact, formatNumber } from "../../format.ts"
+import { formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
-import { ChartTip } from "./ChartTip.tsx"
-import { usePoint } from "./usePoint.ts"
-import { useWidth } from "./useWidth.ts"
+import { colourStyle, GridLine, left, Plot } from "./Plot.tsx"
 
 export interface Series {
   readonly name: string
@@ -27,7 +24,6 @@ export interface StackedBarsProps {
   readonly height?: number
 }
 
-const left = 44
 const bottom = 22
 const top = 8
 const labelWidth = 64
@@ -57,101 +53,67 @@ const Stack = ({
         const height = (bar.values[index] ?? 0) * scale
         y -= height
         return height === 0 ? null : (
-          <rect key={name} class={`fill-${colour}`} x={x} y={y} width={barWidth} height={height} />
+          <rect key={name} class="part" style={colourStyle(colour)} x={x} y={y} width={barWidth} height={height} />
         )
       })}
     </g>
   )
 }
 
-export const Legend = ({ series }: { readonly series: ReadonlyArray<Series> }) => (
-  <ul class="legend">
-    {series.map(({ colour, name }) => (
-      <li key={name} class={`key-${colour}`}>
-        {name}
-      </li>
-    ))}
-  </ul>
-)
-
-interface GridProps {
-  readonly lines: ReadonlyArray<number>
-  readonly plot: number
-  readonly width: number
-}
-
-const Grid = ({ lines, plot, width }: GridProps) => (
-  <>
-    {lines.map((value, index) => {
-      const y = top + plot - (index * plot) / (lines.length - 1)
-      return (
-        <g key={value}>
-          <line class="grid" x1={left} x2={width} y1={y} y2={y} />
-          <text x={left - 8} y={y + 4} text-anchor="end">
-            {formatCompact(value)}
-          </text>
-        </g>
-      )
-    })}
-  </>
-)
-
 const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
-  const id = useId()
-  const [svg, width] = useWidth<SVGSVGElement>()
   const lines = linesOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
   const plot = height - top - bottom
-  const slot = (width - left) / Math.max(1, bars.length)
-  const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
-  const { active, handlers } = usePoint(bars.length, bars.length - 1, (x) => Math.floor((x - left) / slot))
-  const bar = active === undefined ? undefined : bars[active]
+  const slotIn = (width: number): number => (width - left) / Math.max(1, bars.length)
   return (
-    <div class="plot">
-      <svg
-        ref={svg}
-        height={height}
-        viewBox={`0 0 ${width} ${height}`}
-        role="img"
-        aria-labelledby={`${id}-t ${id}-d`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
-        tabIndex={0}
-        {...handlers}
-      >
-        <title id={`${id}-t`}>{title}</title>
-        <desc id={`${id}-d`}>{`${description}. The table below has the same data.`}</desc>
-        <Grid plot={plot} lines={lines} width={width} />
-        {active !== undefined && <rect class="cursor" x={left + active * slot} y={top} width={slot} height={plot} />}
-        {bars.map((bar, index) => (
-          <Stack
-            key={bar.title}
-            bar={bar}
-            series={series}
-            scale={plot / (lines.at(-1) ?? 1)}
-            x={left + (index + 0.5) * slot - Math.min(slot * 0.36, maxBarWidth / 2)}
-            y0={top + plot}
-            barWidth={Math.min(slot * 0.72, maxBarWidth)}
-          />
-        ))}
-        {bars.map(({ label, title }, index) =>
-          index % labelEvery === 0 ? (
-            <text key={title} x={left + (index + 0.5) * slot} y={height - 6} text-anchor="middle">
-              {label}
-            </text>
-          ) : null
-        )}
-      </svg>
-      {bar && active !== undefined && (
-        <ChartTip
-          title={bar.title}
-          share={(left + (active + 0.5) * slot) / width}
-          rows={series.map(({ colour, name }, index) => ({
-            colour,
-            name,
-            value: formatNumber(bar.values[index] ?? 0)
-          }))}
-        />
-      )}
-    </div>
+    <Plot
+      title={title}
+      description={`${description}. The table below has the same data.`}
+      height={height}
+      items={bars}
+      indexAt={(x, width) => Math.floor((x - left) / slotIn(width))}
+      tip={(bar, index, width) => ({
+        title: bar.title,
+        share: (left + (index + 0.5) * slotIn(width)) / width,
+        rows: series.map(({ colour, name }, index) => ({
+          colour,
+          name,
+          value: formatNumber(bar.values[index] ?? 0)
+        }))
+      })}
+    >
+      {(width, active) => {
+        const slot = slotIn(width)
+        const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
+        return (
+          <>
+            {lines.map((value, index) => (
+              <GridLine key={value} y={top + plot - (index * plot) / (lines.length - 1)} right={width} value={value} />
+            ))}
+            {active !== undefined && (
+              <rect class="cursor" x={left + active * slot} y={top} width={slot} height={plot} />
+            )}
+            {bars.map((bar, index) => (
+              <Stack
+                key={bar.title}
+                bar={bar}
+                series={series}
+                scale={plot / (lines.at(-1) ?? 1)}
+                x={left + (index + 0.5) * slot - Math.min(slot * 0.36, maxBarWidth / 2)}
+                y0={top + plot}
+                barWidth={Math.min(slot * 0.72, maxBarWidth)}
+              />
+            ))}
+            {bars.map(({ label, title }, index) =>
+              index % labelEvery === 0 ? (
+                <text key={title} x={left + (index + 0.5) * slot} y={height - 6} text-anchor="middle">
+                  {label}
+                </text>
+              ) : null
+            )}
+          </>
+        )
+      }}
+    </Plot>
   )
 }
 
@@ -161,7 +123,13 @@ export const StackedBars = (props: StackedBarsProps) => {
     <figure class="chart">
       <figcaption>
         <span>{title}</span>
-        <Legend series={series} />
+        <ul class="legend">
+          {series.map(({ colour, name }) => (
+            <li key={name} style={colourStyle(colour)}>
+              {name}
+            </li>
+          ))}
+        </ul>
       </figcaption>
       <Drawing {...props} />
       <details>

@@ -1,0 +1,106 @@
+import type { ComponentChildren } from "preact"
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { formatCompact } from "../../format.ts"
+
+export interface TipProps {
+  readonly title: string
+  readonly share: number
+  readonly rows: ReadonlyArray<{ readonly name: string; readonly colour: string; readonly value: string }>
+}
+
+const Tip = ({ rows, share, title }: TipProps) => (
+  <div class={share > 0.5 ? "tip end" : "tip"} style={{ left: `${share * 100}%` }} role="status">
+    <strong>{title}</strong>
+    <ul class="legend">
+      {rows.map(({ colour, name, value }) => (
+        <li key={name} style={colourStyle(colour)}>
+          {name} <b>{value}</b>
+        </li>
+      ))}
+    </ul>
+  </div>
+)
+
+/** Gives an element of the class `part`, or an item of a legend, a color of the stylesheet. */
+export const colourStyle = (colour: string) => ({ "--series": `var(--${colour})` })
+
+/** The room for the numbers beside the lines of a grid, in pixels. */
+export const left = 44
+
+export const GridLine = ({
+  right,
+  value,
+  y
+}: {
+  readonly y: number
+  readonly right: number
+  readonly value: number
+}) => (
+  <g>
+    <line class="grid" x1={left} x2={right} y1={y} y2={y} />
+    <text x={left - 8} y={y + 4} text-anchor="end">
+      {formatCompact(value)}
+    </text>
+  </g>
+)
+
+export interface PlotProps<Item> {
+  readonly title: string
+  readonly description: string
+  readonly height: number
+  readonly items: ReadonlyArray<Item>
+  /** The index of the item at a distance in pixels from the left edge. It may be outside the list. */
+  readonly indexAt: (x: number, width: number) => number
+  readonly tip: (item: Item, index: number, width: number) => TipProps
+  readonly children: (width: number, active: number | undefined) => ComponentChildren
+}
+
+/** A chart as wide as its place. The pointer and the arrow keys choose the item that the tip describes. */
+export const Plot = <Item,>({ children, description, height, indexAt, items, tip, title }: PlotProps<Item>) => {
+  const id = useId()
+  const svg = useRef<SVGSVGElement>(null)
+  const [width, setWidth] = useState(720)
+  const [active, setActive] = useState<number>()
+  useLayoutEffect(() => {
+    if (svg.current === null) return undefined
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(240, entry.contentRect.width)))
+    observer.observe(svg.current)
+    return () => observer.disconnect()
+  }, [])
+  const last = items.length - 1
+  const item = active === undefined ? undefined : items[active]
+  const clear = (): void => setActive(undefined)
+  const onPointerMove = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }): void => {
+    const index = indexAt(event.clientX - event.currentTarget.getBoundingClientRect().left, width)
+    setActive(index >= 0 && index <= last ? index : undefined)
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") clear()
+    if ((event.key !== "ArrowRight" && event.key !== "ArrowLeft") || last < 0) return
+    event.preventDefault()
+    const step = event.key === "ArrowRight" ? 1 : -1
+    setActive(active === undefined ? last : Math.min(last, Math.max(0, active + step)))
+  }
+  return (
+    <div class="plot">
+      <svg
+        ref={svg}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-labelledby={`${id}-t ${id}-d`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
+        tabIndex={0}
+        onPointerMove={onPointerMove}
+        onPointerLeave={clear}
+        onBlur={clear}
+        onKeyDown={onKeyDown}
+      >
+        <title id={`${id}-t`}>{title}</title>
+        <desc id={`${id}-d`}>{description}</desc>
+        {children(width, active)}
+      </svg>
+      {item !== undefined && active !== undefined && <Tip {...tip(item, active, width)} />}
+    </div>
+  )
+}
