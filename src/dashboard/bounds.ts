@@ -21,13 +21,12 @@ export const periodOptions: ReadonlyArray<{ readonly value: Budget["period"]; re
   { value: "life", text: "in total" }
 ]
 
-const toLocal = (iso: string): string => {
-  const at = new Date(iso)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
+/** The value of a `datetime-local` field in the browser's time zone, without seconds. `at` is in Unix milliseconds. */
+export const toLocal = (at: number): string =>
+  new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 
 export const textOf = (key: Key | undefined): BoundsText => ({
-  expires: key?.expires_at ? toLocal(key.expires_at) : "",
+  expires: key?.expires_at ? toLocal(Date.parse(key.expires_at)) : "",
   credits: key?.budget ? String(key.budget.credits) : "",
   period: key?.budget?.period ?? "month",
   networks: key?.networks?.join(" ") ?? "",

@@ -1,4 +1,5 @@
-import type { BoundsText } from "./bounds.ts"
+import { type BoundsText, toLocal } from "./bounds.ts"
+import { dayMs } from "./credits/figures.ts"
 
 export interface KeyTemplate {
   readonly value: string
@@ -7,13 +8,6 @@ export interface KeyTemplate {
   readonly type: "live" | "test"
   readonly limits: string
   readonly bounds: (now: number) => Partial<BoundsText>
-}
-
-const dayMs = 86_400_000
-
-const daysFrom = (now: number, days: number): string => {
-  const at = new Date(now + days * dayMs)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 export const keyTemplates: readonly [KeyTemplate, ...ReadonlyArray<KeyTemplate>] = [
@@ -39,7 +33,7 @@ export const keyTemplates: readonly [KeyTemplate, ...ReadonlyArray<KeyTemplate>]
     hint: "A key of their own, which you can revoke without affecting others.",
     type: "live",
     limits: "1,000 credits a month, 90 days",
-    bounds: (now) => ({ credits: "1000", period: "month", expires: daysFrom(now, 90) })
+    bounds: (now) => ({ credits: "1000", period: "month", expires: toLocal(now + 90 * dayMs) })
   },
   {
     value: "test",
@@ -47,6 +41,6 @@ export const keyTemplates: readonly [KeyTemplate, ...ReadonlyArray<KeyTemplate>]
     hint: "Automated tests and experiments. It expires by itself.",
     type: "test",
     limits: "100 credits a day, 30 days",
-    bounds: (now) => ({ credits: "100", period: "day", expires: daysFrom(now, 30) })
+    bounds: (now) => ({ credits: "100", period: "day", expires: toLocal(now + 30 * dayMs) })
   }
 ]

@@ -104,17 +104,16 @@ export const stretches = ({ series }: Pick<Usage, "series">): ReadonlyArray<numb
   ...new Set(series.map(({ start }) => Date.parse(start)))
 ]
 
-export interface Group {
+export interface Group extends Counts {
   /** The target or the key id; null for searches without a key. */
   readonly id: string | null
   readonly rows: ReadonlyArray<Row>
-  readonly searches: number
-  readonly credits: number
-  readonly outcomes: Row["outcomes"]
 }
 
-const sumOf = (rows: ReadonlyArray<Row>): Pick<Row, "searches" | "credits" | "outcomes"> => {
-  const sum = (count: (row: Row) => number): number => rows.reduce((all, row) => all + count(row), 0)
+type Counts = Pick<Row, "searches" | "credits" | "outcomes">
+
+export const sumOf = (rows: ReadonlyArray<Counts>): Counts => {
+  const sum = (count: (row: Counts) => number): number => rows.reduce((all, row) => all + count(row), 0)
   return {
     searches: sum(({ searches }) => searches),
     credits: sum(({ credits }) => credits),
@@ -139,10 +138,8 @@ export const byKind = (series: ReadonlyArray<Row>): ReadonlyArray<Row> => {
 }
 
 export const groupsOf = (series: ReadonlyArray<Row>): ReadonlyArray<Group> => {
-  const rows = new Map<string | null, Array<Row>>()
-  for (const row of series) {
-    if (row.searches > 0) rows.set(row.group, [...(rows.get(row.group) ?? []), row])
-  }
+  const searched = series.filter(({ searches }) => searches > 0)
+  const rows = Map.groupBy(searched, ({ group }) => group)
   return [...rows].map(([id, rows]) => groupOf(id, rows)).sort((a, b) => b.searches - a.searches)
 }
 

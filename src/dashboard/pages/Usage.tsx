@@ -23,6 +23,7 @@ import {
   parametersOf,
   searchesIn,
   stretches,
+  sumOf,
   type View,
   viewOf
 } from "../credits/usageFigures.ts"
@@ -124,40 +125,21 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
     useRoute("GET /v1/usage", { query: { ...range, granularity: "month", group_by: view.only && "key" } }).state.value
   )
   const before = previous && visible(previous, view)
-  const beforeSum = (count: (group: Group) => number): number | undefined =>
-    before?.reduce((all, group) => all + count(group), 0)
-  const sum = (count: (group: Group) => number): number => groups.reduce((all, group) => all + count(group), 0)
-  const searches = sum((group) => group.searches)
-  const succeeded = sum(({ outcomes }) => outcomes.ok)
-  const failed = searches - succeeded
-  const credits = sum((group) => group.credits)
+  const earlier = before && sumOf(before)
+  const { credits, outcomes, searches } = sumOf(groups)
   return (
     <dl class="stats">
-      <Stat
-        name="Searches"
-        value={formatNumber(searches)}
-        note={compared(
-          searches,
-          beforeSum((group) => group.searches)
-        )}
-      />
-      <Stat
-        name="Credits"
-        value={formatNumber(credits)}
-        note={compared(
-          credits,
-          beforeSum((group) => group.credits)
-        )}
-      />
+      <Stat name="Searches" value={formatNumber(searches)} note={compared(searches, earlier?.searches)} />
+      <Stat name="Credits" value={formatNumber(credits)} note={compared(credits, earlier?.credits)} />
       <Stat
         name="Succeeded"
-        value={searches === 0 ? "–" : formatPercent(succeeded / searches)}
-        note={searches === 0 ? undefined : plural(succeeded, "search", "searches")}
+        value={searches === 0 ? "–" : formatPercent(outcomes.ok / searches)}
+        note={searches === 0 ? undefined : plural(outcomes.ok, "search", "searches")}
       />
       <Stat
         name="Failed"
-        value={formatNumber(failed)}
-        note={`${formatNumber(sum(({ outcomes }) => outcomes.upstream_timeout))} timed out, ${formatNumber(sum(({ outcomes }) => outcomes.page_unreadable))} unreadable`}
+        value={formatNumber(searches - outcomes.ok)}
+        note={`${formatNumber(outcomes.upstream_timeout)} timed out, ${formatNumber(outcomes.page_unreadable)} unreadable`}
       />
       <Latency from={from} to={to} only={view.only} />
     </dl>

@@ -42,31 +42,7 @@ export const maxRows = 50
 /** URLs stay shorter than the request headers the server accepts. */
 const maxAddressCharacters = 8_000
 
-export interface Draft {
-  readonly mode: "single" | "bulk" | "page"
-  readonly query: string
-  readonly queries: string
-  readonly urls: string
-  readonly format: string
-  readonly links: string
-  readonly target: string
-  readonly geo: string
-  /** Empty means the default locale of the country. */
-  readonly locale: string
-  readonly page: string
-  readonly num: string
-  readonly safe: string
-  readonly freshness: string
-  /** Dates, `YYYY-MM-DD`. */
-  readonly after: string
-  readonly before: string
-  readonly include_domains: string
-  readonly exclude_domains: string
-  readonly topic: string
-}
-
-const defaults: Draft = {
-  mode: "single",
+const defaultTexts = {
   query: "",
   queries: "",
   urls: "",
@@ -74,11 +50,13 @@ const defaults: Draft = {
   links: "false",
   target: "alpha_search",
   geo: "us",
+  /** Empty means the default locale of the country. */
   locale: "",
   page: "1",
   num: "10",
   safe: "off",
   freshness: "",
+  /** Dates, `YYYY-MM-DD`. */
   after: "",
   before: "",
   include_domains: "",
@@ -86,12 +64,18 @@ const defaults: Draft = {
   topic: "web"
 }
 
+const modes = ["single", "bulk", "page"] as const
+
+export interface Draft extends Readonly<typeof defaultTexts> {
+  readonly mode: (typeof modes)[number]
+}
+
+const defaults: Draft = { mode: "single", ...defaultTexts }
+
 const names = Object.keys(defaults) as ReadonlyArray<keyof Draft>
 
 const changed = (draft: Draft, fields: ReadonlyArray<keyof Draft> = names): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.filter((name) => draft[name] !== defaults[name]).map((name) => [name, draft[name]]))
-
-const modes = ["single", "bulk", "page"] as const
 
 export const readDraft = (query: URLSearchParams): Draft => {
   const given = Object.fromEntries(names.map((name) => [name, query.get(name) || defaults[name]]))

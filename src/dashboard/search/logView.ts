@@ -1,21 +1,24 @@
 import type { LoggedSearch } from "../api/routes.ts"
 import type { Cell } from "../credits/csv.ts"
 
-export const filterNames = [
-  "text",
-  "target",
-  "status",
-  "key",
-  "kind",
-  "min_ms",
-  "batch",
-  "request",
-  "source",
-  "option",
-  "domain",
-  "from",
-  "to"
-] as const
+export const filterTexts = {
+  text: "Contains",
+  target: "Target",
+  status: "Outcome",
+  key: "Key",
+  kind: "Kind",
+  min_ms: "At least (ms)",
+  batch: "Batch",
+  request: "Request",
+  source: "Source",
+  option: "Option",
+  domain: "Domain",
+  from: "From",
+  to: "Before"
+} as const
+
+/** The names that `filterTexts` has. */
+export const filterNames = Object.keys(filterTexts) as ReadonlyArray<keyof typeof filterTexts>
 
 export const optionTexts = {
   freshness: "Published within",
@@ -54,60 +57,45 @@ export const historyQuery = (query: URLSearchParams, now: number): Readonly<Reco
 export const isFiltered = (query: URLSearchParams): boolean =>
   rangeIn(query) !== "all" || filterNames.some((name) => (query.get(name) ?? "") !== "")
 
+const columns = [
+  "created_at",
+  "id",
+  "kind",
+  "target",
+  "query",
+  "status",
+  "cached",
+  "credits",
+  "result_count",
+  "duration_ms",
+  "provider",
+  "key",
+  "key_id",
+  "source",
+  "geo",
+  "locale",
+  "page",
+  "num",
+  "safe",
+  "options",
+  "batch_id",
+  "row",
+  "request_id",
+  "reason"
+] as const
+
+const cellOf = (value: string | number | boolean | object | null): Cell => {
+  if (typeof value === "string" || typeof value === "number") return value
+  return value === null ? "" : JSON.stringify(value)
+}
+
 export const logCsv = (
   entries: ReadonlyArray<LoggedSearch>,
   nameOf: (keyId: string) => string
 ): ReadonlyArray<ReadonlyArray<Cell>> => [
-  [
-    "created_at",
-    "id",
-    "kind",
-    "target",
-    "query",
-    "status",
-    "cached",
-    "credits",
-    "result_count",
-    "duration_ms",
-    "provider",
-    "key",
-    "key_id",
-    "source",
-    "geo",
-    "locale",
-    "page",
-    "num",
-    "safe",
-    "options",
-    "batch_id",
-    "row",
-    "request_id",
-    "reason"
-  ],
-  ...entries.map((entry) => [
-    entry.created_at,
-    entry.id,
-    entry.kind,
-    entry.target,
-    entry.query,
-    entry.status,
-    String(entry.cached),
-    entry.credits,
-    entry.result_count,
-    entry.duration_ms,
-    entry.provider ?? "",
-    entry.key_id === null ? "" : nameOf(entry.key_id),
-    entry.key_id ?? "",
-    entry.source,
-    entry.geo ?? "",
-    entry.locale ?? "",
-    entry.page ?? "",
-    entry.num ?? "",
-    entry.safe ?? "",
-    entry.options === null ? "" : JSON.stringify(entry.options),
-    entry.batch_id ?? "",
-    entry.row ?? "",
-    entry.request_id ?? "",
-    entry.reason ?? ""
-  ])
+  columns,
+  ...entries.map((entry) => {
+    const row = { ...entry, key: entry.key_id && nameOf(entry.key_id) }
+    return columns.map((name) => cellOf(row[name]))
+  })
 ]

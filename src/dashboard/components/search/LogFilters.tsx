@@ -3,10 +3,11 @@ import type { Answer } from "../../api/routes.ts"
 import { setZone, zone } from "../../app/preferences.ts"
 import { navigate, place, setQuery } from "../../app/router.ts"
 import { fieldsOf } from "../../app/useForm.ts"
-import { isOpen } from "../../bounds.ts"
+import { isOpen, toLocal } from "../../bounds.ts"
+import { toField } from "../../credits/usageFigures.ts"
 import { formatMoment, formatRelative } from "../../format.ts"
 import { allTargets, optionNames } from "../../search/draft.ts"
-import { filterNames, isFiltered, optionTexts, rangeIn, ranges } from "../../search/logView.ts"
+import { filterNames, filterTexts, isFiltered, optionTexts, rangeIn, ranges } from "../../search/logView.ts"
 import { outcomes } from "../ui/Badge.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
@@ -24,12 +25,11 @@ export interface LogFiltersProps {
 /** Filters apply after this pause in typing. */
 const pauseMs = 400
 
-const offsetMs = (at: number): number => (zone.value === "utc" ? 0 : new Date(at).getTimezoneOffset() * 60_000)
-
 /** Converts a time to the value of a `datetime-local` field, in the reader's time zone and without seconds. */
 const toControl = (iso: string | null): string => {
   const at = Date.parse(iso ?? "")
-  return Number.isNaN(at) ? "" : new Date(at - offsetMs(at)).toISOString().slice(0, 16)
+  if (Number.isNaN(at)) return ""
+  return zone.value === "utc" ? toField(new Date(at).toISOString()) : toLocal(at)
 }
 
 const fromControl = (text: string): string => {
@@ -61,34 +61,34 @@ const stateOf = (key: Key): string => {
 
 const nameOf = (key: Key): string => `${key.name} (${key.hint})${stateOf(key)}`
 
-const options = (allText: string, known: ReadonlyArray<readonly [value: string, text: string]>, value: string) => [
+type Known = ReadonlyArray<readonly [value: string, text: string]>
+
+const options = (allText: string, known: Known, value: string) => [
   { value: "", text: allText },
   ...known.map(([value, text]) => ({ value, text })),
   ...(value === "" || known.some(([known]) => known === value) ? [] : [{ value, text: value }])
 ]
-
-interface TextField {
-  readonly name: string
-  readonly value: string
-  readonly error: string | undefined
-  readonly onInput: (text: string) => void
-}
 
 const useFields = (issues: LogFiltersProps["issues"]) => {
   const { query } = place.value
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
   useEffect(() => setTyped({}), [query])
   const value = (name: string): string => query.get(name) ?? ""
-  const field = (name: string, present: string): TextField => ({
+  const field = (name: string, present: string) => ({
     name,
     value: typed[name] ?? present,
     error: issues[name],
-    onInput: (text) => setTyped((typed) => ({ ...typed, [name]: text }))
+    onInput: (text: string) => setTyped((typed) => ({ ...typed, [name]: text }))
   })
   return {
     value,
     text: (name: string) => field(name, value(name)),
-    moment: (name: string) => field(name, toControl(value(name)))
+    moment: (name: string) => field(name, toControl(value(name))),
+    select: (name: string, allText: string, known: Known) => ({
+      name,
+      value: value(name),
+      options: options(allText, known, value(name))
+    })
   }
 }
 
@@ -132,59 +132,29 @@ const Ranges = () => (
   </div>
 )
 
+const kinds: Known = [
+  ["search", "Searches"],
+  ["page", "Pages that were read"]
+]
+
+const searchOptions: Known = optionNames.map((name) => [name, optionTexts[name]])
+
 const rareNames = ["kind", "min_ms", "source", "option", "domain", "request", "batch"]
 
-const RareFilters = ({ text, value }: ReturnType<typeof useFields>) => (
+const RareFilters = ({ select, text, value }: ReturnType<typeof useFields>) => (
   <details class="more" open={rareNames.some((name) => value(name) !== "")}>
     <summary>Kind, latency, source, options, and ids</summary>
     <div class="options">
-      <SelectField
-        label="Kind"
-        name="kind"
-        value={value("kind")}
-        options={options(
-          "Searches and pages",
-          [
-            ["search", "Searches"],
-            ["page", "Pages that were read"]
-          ],
-          value("kind")
-        )}
-      />
+      <SelectField {...select("kind", "Searches and pages", kinds)} label="Kind" />
       <Field {...text("min_ms")} label="At least (ms)" type="number" input={{ min: 1, inputMode: "numeric" }} />
       <Field {...text("source")} label="Source" input={{ placeholder: "api" }} />
-      <SelectField
-        label="Search option"
-        name="option"
-        value={value("option")}
-        options={options(
-          "Any or none",
-          optionNames.map((name) => [name, optionTexts[name]]),
-          value("option")
-        )}
-      />
+      <SelectField {...select("option", "Any or none", searchOptions)} label="Search option" />
       <Field {...text("domain")} label="Searched domain" input={{ spellcheck: false, placeholder: "example.org" }} />
       <Field {...text("request")} label="Request id" input={{ autocomplete: "off", spellcheck: false }} />
       <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
     </div>
   </details>
 )
-
-const chipNames: Readonly<Record<string, string>> = {
-  text: "Contains",
-  target: "Target",
-  status: "Outcome",
-  key: "Key",
-  kind: "Kind",
-  min_ms: "At least (ms)",
-  request: "Request",
-  batch: "Batch",
-  source: "Source",
-  option: "Option",
-  domain: "Domain",
-  from: "From",
-  to: "Before"
-}
 
 const offerUndo = (): void => {
   const { path, query } = place.peek()
@@ -206,7 +176,7 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
     ...(range ? [{ name: "range", text: `Last ${range.text}` }] : []),
     ...filterNames.flatMap((name) => {
       const value = query.get(name) ?? ""
-      return value === "" ? [] : [{ name, text: `${chipNames[name]}: ${wordsOf(name, value)}` }]
+      return value === "" ? [] : [{ name, text: `${filterTexts[name]}: ${wordsOf(name, value)}` }]
     })
   ]
   return (
@@ -232,43 +202,16 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
   )
 }
 
-const Selects = ({ issues, keys, value }: LogFiltersProps & Pick<ReturnType<typeof useFields>, "value">) => {
-  const select = (name: "target" | "status" | "key") => ({ name, value: value(name), error: issues[name] })
-  return (
-    <>
-      <SelectField
-        {...select("target")}
-        label="Target"
-        options={options(
-          "All targets",
-          allTargets.map((name) => [name, name === "page" ? "page (pages that were read)" : targetText(name)]),
-          value("target")
-        )}
-      />
-      <SelectField
-        {...select("status")}
-        label="Outcome"
-        options={options(
-          "All outcomes",
-          Object.entries(outcomes).map(([name, { text }]) => [name, text]),
-          value("status")
-        )}
-      />
-      <SelectField
-        {...select("key")}
-        label="Key"
-        options={options(
-          "All keys and sessions",
-          keys.map((key) => [key.id, nameOf(key)]),
-          value("key")
-        )}
-      />
-    </>
-  )
-}
+const knownTargets: Known = allTargets.map((name) => [
+  name,
+  name === "page" ? "page (pages that were read)" : targetText(name)
+])
+
+const knownOutcomes: Known = Object.entries(outcomes).map(([name, { text }]) => [name, text])
 
 export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
   const fields = useFields(issues)
+  const knownKeys = keys.map((key) => [key.id, nameOf(key)] as const)
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
   const applyNow = (form: HTMLFormElement): void => {
@@ -297,7 +240,13 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
             type="search"
             input={{ autocomplete: "off", dir: "auto", maxLength: 400 }}
           />
-          <Selects issues={issues} keys={keys} value={fields.value} />
+          <SelectField {...fields.select("target", "All targets", knownTargets)} label="Target" error={issues.target} />
+          <SelectField
+            {...fields.select("status", "All outcomes", knownOutcomes)}
+            label="Outcome"
+            error={issues.status}
+          />
+          <SelectField {...fields.select("key", "All keys and sessions", knownKeys)} label="Key" error={issues.key} />
           {rangeIn(place.value.query) === "own" && (
             <>
               <Field {...fields.moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
