@@ -28,5 +28,13 @@ export const useForm = ({ isSignIn = false }: { readonly isSignIn?: boolean } = 
   }
 }
 
+/** Handles the submission of a form without leaving the page. */
+export const submitting =
+  (send: (form: HTMLFormElement) => void) =>
+  (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    send(event.currentTarget)
+  }
+
 export const fieldsOf = (form: HTMLFormElement): Readonly<Record<string, string>> =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))

@@ -1,6 +1,6 @@
 import { call } from "../api/client.ts"
 import { isExpired, me, resumeEverywhere, signInAddress } from "../app/session.ts"
-import { fieldsOf, useForm } from "../app/useForm.ts"
+import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { Button } from "./ui/Button.tsx"
 import { Dialog } from "./ui/Dialog.tsx"
 import { Field } from "./ui/Field.tsx"
@@ -8,16 +8,15 @@ import { Notice } from "./ui/Notice.tsx"
 
 const Form = ({ email }: { readonly email: string }) => {
   const { busy, error, run } = useForm({ isSignIn: true })
-  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const { password = "" } = fieldsOf(event.currentTarget)
+  const submit = (form: HTMLFormElement): void => {
+    const { password = "" } = fieldsOf(form)
     run(
       () => call("POST /api/auth/sign-in/email", { body: { email, password } }),
       () => void resumeEverywhere()
     )
   }
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={submitting(submit)}>
       <p>
         Sign in again as <strong>{email}</strong>. Nothing that you typed on this page is lost.
       </p>

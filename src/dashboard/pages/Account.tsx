@@ -3,7 +3,7 @@ import { call } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { type Resource, useRoute } from "../app/resource.ts"
 import { leave, me } from "../app/session.ts"
-import { fieldsOf, useForm } from "../app/useForm.ts"
+import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { describeUserAgent } from "../app/userAgent.ts"
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
@@ -74,22 +74,18 @@ const SessionTable = ({
   />
 )
 
-const EverywhereDialog = ({ onClose }: { readonly onClose: () => void }) => {
-  const { busy, error, run } = useForm()
-  return (
-    <ConfirmDialog
-      title="Sign out everywhere?"
-      action="Sign out everywhere"
-      busy={busy}
-      error={error?.message}
-      onConfirm={() => run(() => call("POST /api/auth/revoke-sessions", { body: {} }), leave)}
-      onClose={onClose}
-    >
-      <p>All sessions end, including this one, and all connected apps are disconnected.</p>
-      <p>API keys keep working.</p>
-    </ConfirmDialog>
-  )
-}
+const EverywhereDialog = ({ onClose }: { readonly onClose: () => void }) => (
+  <ConfirmDialog
+    title="Sign out everywhere?"
+    action="Sign out everywhere"
+    request={() => call("POST /api/auth/revoke-sessions", { body: {} })}
+    onDone={leave}
+    onClose={onClose}
+  >
+    <p>All sessions end, including this one, and all connected apps are disconnected.</p>
+    <p>API keys keep working.</p>
+  </ConfirmDialog>
+)
 
 const SessionsCard = () => {
   const sessions = useRoute("GET /v1/sessions", {})
@@ -114,9 +110,7 @@ const SessionsCard = () => {
 
 const PasswordCard = () => {
   const { busy, error, run } = useForm()
-  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const form = event.currentTarget
+  const submit = (form: HTMLFormElement): void => {
     const { currentPassword = "", newPassword = "" } = fieldsOf(form)
     run(
       () => call("POST /api/auth/change-password", { body: { currentPassword, newPassword } }),
@@ -129,7 +123,7 @@ const PasswordCard = () => {
   const { currentPassword, newPassword } = error?.issues ?? {}
   return (
     <Card title="Password">
-      <form onSubmit={submit}>
+      <form onSubmit={submitting(submit)}>
         <input type="hidden" name="username" autocomplete="username" value={me.value?.email ?? ""} />
         <Field
           label="Current password"
@@ -170,26 +164,20 @@ const DataCard = () => (
   </Card>
 )
 
-const DeleteDialog = ({ onClose }: { readonly onClose: () => void }) => {
-  const { busy, error, run } = useForm()
-  return (
-    <ConfirmDialog
-      title="Delete your account?"
-      name={me.value?.email ?? ""}
-      action="Delete account"
-      busy={busy}
-      error={error?.message}
-      onConfirm={() => run(() => call("DELETE /v1/account", {}), leave)}
-      onClose={onClose}
-    >
-      <p>All API keys, sessions, and connected apps stop working within 10 seconds.</p>
-      <p>
-        Your email address, the names of your keys, and the text of your searches are deleted. This cannot be undone.
-      </p>
-      <p>You lose your remaining credits, and this email address cannot start another trial.</p>
-    </ConfirmDialog>
-  )
-}
+const DeleteDialog = ({ onClose }: { readonly onClose: () => void }) => (
+  <ConfirmDialog
+    title="Delete your account?"
+    name={me.value?.email ?? ""}
+    action="Delete account"
+    request={() => call("DELETE /v1/account", {})}
+    onDone={leave}
+    onClose={onClose}
+  >
+    <p>All API keys, sessions, and connected apps stop working within 10 seconds.</p>
+    <p>Your email address, the names of your keys, and the text of your searches are deleted. This cannot be undone.</p>
+    <p>You lose your remaining credits, and this email address cannot start another trial.</p>
+  </ConfirmDialog>
+)
 
 const DeleteCard = () => {
   const [isAsking, setAsking] = useState(false)

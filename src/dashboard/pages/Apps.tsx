@@ -2,7 +2,6 @@ import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { type Resource, useRoute } from "../app/resource.ts"
-import { useForm } from "../app/useForm.ts"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { CodeBlock } from "../components/ui/CodeBlock.tsx"
@@ -26,32 +25,23 @@ const EndDialog = ({
   readonly app: App
   readonly apps: Resource<Apps>
   readonly onClose: () => void
-}) => {
-  const { busy, error, run } = useForm()
-  const end = (): void =>
-    run(
-      () => call("DELETE /v1/apps/{app_id}", { params: { app_id: app.id } }),
-      () => {
-        announce(`Disconnected ${nameOf(app)}.`)
-        apps.reload()
-        onClose()
-      }
-    )
-  return (
-    <ConfirmDialog
-      title={`Disconnect ${nameOf(app)}?`}
-      name={nameOf(app)}
-      action="Disconnect"
-      busy={busy}
-      error={error?.message}
-      onConfirm={end}
-      onClose={onClose}
-    >
-      <p>It can no longer search for you or see your plan. This takes effect immediately.</p>
-      <p>To connect again, the app needs your permission.</p>
-    </ConfirmDialog>
-  )
-}
+}) => (
+  <ConfirmDialog
+    title={`Disconnect ${nameOf(app)}?`}
+    name={nameOf(app)}
+    action="Disconnect"
+    request={() => call("DELETE /v1/apps/{app_id}", { params: { app_id: app.id } })}
+    onDone={() => {
+      announce(`Disconnected ${nameOf(app)}.`)
+      apps.reload()
+      onClose()
+    }}
+    onClose={onClose}
+  >
+    <p>It can no longer search for you or see your plan. This takes effect immediately.</p>
+    <p>To connect again, the app needs your permission.</p>
+  </ConfirmDialog>
+)
 
 const List = ({ apps, onEnd }: { readonly apps: ReadonlyArray<App>; readonly onEnd: (app: App) => void }) => (
   <Table

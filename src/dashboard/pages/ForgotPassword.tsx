@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { deliversEmails } from "../app/facts.ts"
-import { fieldsOf, useForm } from "../app/useForm.ts"
+import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry } from "../components/Entry.tsx"
 import { LinkSent } from "../components/LinkSent.tsx"
 import { Button } from "../components/ui/Button.tsx"
@@ -31,9 +31,8 @@ export const ForgotPasswordPage = () => {
       </LinkSent>
     )
   }
-  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const { email = "" } = fieldsOf(event.currentTarget)
+  const submit = (form: HTMLFormElement): void => {
+    const { email = "" } = fieldsOf(form)
     run(
       () => requestLink(email),
       () => setSentTo(email)
@@ -43,7 +42,7 @@ export const ForgotPasswordPage = () => {
     <>
       <PageHeader title="Forgot your password?" lead="We will send you a link to choose a new one." />
       {error && <Notice text={error.message} />}
-      <form onSubmit={submit}>
+      <form onSubmit={submitting(submit)}>
         <EmailField />
         <Button kind="primary" type="submit" busy={busy}>
           Send link

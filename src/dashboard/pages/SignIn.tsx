@@ -1,7 +1,7 @@
 import { call } from "../api/client.ts"
 import { signUpMode } from "../app/facts.ts"
 import { enter } from "../app/session.ts"
-import { fieldsOf, useForm } from "../app/useForm.ts"
+import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Field } from "../components/ui/Field.tsx"
@@ -15,9 +15,8 @@ const wordsOf = (message: string): string =>
 
 export const SignInPage = () => {
   const { busy, error, run } = useForm()
-  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const { email = "", password = "" } = fieldsOf(event.currentTarget)
+  const submit = (form: HTMLFormElement): void => {
+    const { email = "", password = "" } = fieldsOf(form)
     run(() => call("POST /api/auth/sign-in/email", { body: { email, password } }), enter)
   }
   return (
@@ -25,7 +24,7 @@ export const SignInPage = () => {
       <PageHeader title="Sign in" lead="to your Quarry account" />
       {error && <Notice text={error.code === "unauthorized" ? wordsOf(error.message) : error.message} />}
       <ProviderButtons />
-      <form onSubmit={submit}>
+      <form onSubmit={submitting(submit)}>
         <EmailField autofocus />
         <Field
           label="Password"

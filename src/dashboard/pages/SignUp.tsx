@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { deliversEmails, signUpMode } from "../app/facts.ts"
 import { enter } from "../app/session.ts"
-import { fieldsOf, useForm } from "../app/useForm.ts"
+import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { LinkSent } from "../components/LinkSent.tsx"
 import { Button } from "../components/ui/Button.tsx"
@@ -51,9 +51,8 @@ const PasswordField = ({ issue }: { readonly issue: string | undefined }) => (
 
 const SignUpForm = ({ onSent }: { readonly onSent: (email: string) => void }) => {
   const { busy, error, run } = useForm()
-  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const { email = "", password = unguessable() } = fieldsOf(event.currentTarget)
+  const submit = (form: HTMLFormElement): void => {
+    const { email = "", password = unguessable() } = fieldsOf(form)
     run(
       () => signUp(email, password),
       ({ signed_in }) => (signed_in ? enter() : onSent(email))
@@ -66,7 +65,7 @@ const SignUpForm = ({ onSent }: { readonly onSent: (email: string) => void }) =>
         <Notice text={Object.values(others).length > 0 ? Object.values(others).join(". ") : error.message} />
       )}
       <ProviderButtons />
-      <form onSubmit={submit}>
+      <form onSubmit={submitting(submit)}>
         <EmailField error={email && `The address ${email}.`} />
         {!deliversEmails && <PasswordField issue={password} />}
         <Button kind="primary" type="submit" busy={busy}>

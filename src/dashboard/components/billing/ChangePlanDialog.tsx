@@ -2,8 +2,7 @@ import { call } from "../../api/client.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
 import { type Billing, quotaGain } from "../../purchase.ts"
-import { Button } from "../ui/Button.tsx"
-import { Dialog } from "../ui/Dialog.tsx"
+import { Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Refusal } from "./Portal.tsx"
 
 export type Offer = Billing["plans"][number]
@@ -67,12 +66,12 @@ export const ChangePlanDialog = ({ from, isUp, onChange, onClose, subscription, 
       <div class="stack">
         <Words from={from} to={to} subscription={subscription} />
         {error && <Refusal error={error} />}
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" busy={busy} onClick={change}>
-            {isUp ? "Upgrade now" : "Change at the end of the period"}
-          </Button>
-        </div>
+        <DialogActions
+          action={isUp ? "Upgrade now" : "Change at the end of the period"}
+          busy={busy}
+          onClose={onClose}
+          onAct={change}
+        />
       </div>
     </Dialog>
   )

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks"
 import type { Answer } from "../../api/routes.ts"
 import { setQuery } from "../../app/router.ts"
+import { submitting } from "../../app/useForm.ts"
 import { presets, toField, type View } from "../../credits/usageFigures.ts"
 import { Button } from "../ui/Button.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
@@ -38,14 +39,7 @@ const CustomRange = ({ issues, view }: Pick<UsageControlsProps, "issues" | "view
   const [from, setFrom] = useState(view.from)
   const [to, setTo] = useState(view.to)
   return (
-    <form
-      class="controls"
-      aria-label="Custom range"
-      onSubmit={(event) => {
-        event.preventDefault()
-        setQuery({ from, to }, {})
-      }}
-    >
+    <form class="controls" aria-label="Custom range" onSubmit={submitting(() => setQuery({ from, to }, {}))}>
       <Field
         label="From (UTC)"
         name="from"

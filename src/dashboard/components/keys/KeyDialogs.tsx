@@ -2,13 +2,12 @@ import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call, explain } from "../../api/client.ts"
 import type { Answer, Input } from "../../api/routes.ts"
 import { place } from "../../app/router.ts"
-import { fieldsOf, useForm } from "../../app/useForm.ts"
+import { fieldsOf, submitting, useForm } from "../../app/useForm.ts"
 import { changeOf, readText, textOf } from "../../bounds.ts"
 import { type KeyTemplate, keyTemplates } from "../../keyTemplates.ts"
-import { Button } from "../ui/Button.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
-import { ConfirmDialog, Dialog } from "../ui/Dialog.tsx"
+import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { BoundsFields } from "./BoundsFields.tsx"
@@ -27,14 +26,15 @@ export interface OneKeyDialogProps extends KeyDialogProps {
   readonly onGone: () => void
 }
 
+const isGone = ({ code }: ApiError): boolean => code === "not_found"
+
 const useGone = (error: ApiError | undefined, onGone: () => void): void =>
   useEffect(() => {
-    if (error?.code === "not_found") onGone()
+    if (error && isGone(error)) onGone()
   }, [error])
 
-const alreadyRevoked = "This key was already revoked, perhaps in another tab."
-
-const wordsOf = (error: ApiError): string => (error.code === "not_found" ? alreadyRevoked : error.message)
+const wordsOf = (error: ApiError): string =>
+  isGone(error) ? "This key was already revoked, perhaps in another tab." : error.message
 
 const KeySecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
   <SecretOnce secret={secret} reason="Quarry stores only a hash of it and cannot show it again." onClose={onClose}>
@@ -79,10 +79,9 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
   const [issued, setIssued] = useState<IssuedKey>()
   const [template, setTemplate] = useState(templateIn)
   const initial = { ...textOf(undefined), ...template.bounds(Date.now()) }
-  const create = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const { name = "", type } = fieldsOf(event.currentTarget)
-    const bounds = changeOf(textOf(undefined), readText(event.currentTarget))
+  const create = (form: HTMLFormElement): void => {
+    const { name = "", type } = fieldsOf(form)
+    const bounds = changeOf(textOf(undefined), readText(form))
     const body = { name, type: type === "test" ? "test" : "live", ...bounds } as const
     run(
       () => call("POST /v1/api-keys", { body }),
@@ -102,7 +101,7 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
       {issued ? (
         <KeySecret secret={issued.secret} onClose={onClose} />
       ) : (
-        <form onSubmit={create}>
+        <form onSubmit={submitting(create)}>
           {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
           <Choice
             legend="Used by"
@@ -123,12 +122,7 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
             <summary>{`Limits (${template.limits})`}</summary>
             <BoundsFields key={template.value} initial={initial} issues={error?.issues ?? {}} />
           </details>
-          <div class="actions">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button kind="primary" type="submit" busy={busy}>
-              Create key
-            </Button>
-          </div>
+          <DialogActions action="Create key" busy={busy} onClose={onClose} />
         </form>
       )}
     </Dialog>
@@ -140,9 +134,8 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
   useGone(error, onGone)
   const { id, name } = subject
   const initial = textOf(subject)
-  const bind = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
-    event.preventDefault()
-    const given = readText(event.currentTarget)
+  const bind = (form: HTMLFormElement): void => {
+    const given = readText(form)
     const change = (body: Input<"PATCH /v1/api-keys/{id}">["body"]) =>
       call("PATCH /v1/api-keys/{id}", { params: { id }, body })
     const undo = async (): Promise<void> => {
@@ -159,16 +152,11 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
   }
   return (
     <Dialog title={`Limits of ${name}`} onClose={onClose}>
-      <form onSubmit={bind}>
+      <form onSubmit={submitting(bind)}>
         <p class="soft">Empty fields set no limit. Changes take effect within 10 seconds.</p>
         {error && !hasBoundsIssue(error) && <Notice text={wordsOf(error)} />}
         <BoundsFields initial={initial} issues={error?.issues ?? {}} />
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={busy}>
-            Save limits
-          </Button>
-        </div>
+        <DialogActions action="Save limits" busy={busy} onClose={onClose} />
       </form>
     </Dialog>
   )
@@ -223,44 +211,40 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
             onChange={setGrace}
           />
           {error && <Notice text={wordsOf(error)} />}
-          <div class="actions">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button kind={grace === "0" ? "danger" : "primary"} busy={busy} onClick={rotate}>
-              Rotate key
-            </Button>
-          </div>
+          <DialogActions
+            action="Rotate key"
+            kind={grace === "0" ? "danger" : "primary"}
+            busy={busy}
+            onClose={onClose}
+            onAct={rotate}
+          />
         </div>
       )}
     </Dialog>
   )
 }
 
-export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
-  const { busy, error, run } = useForm()
-  useGone(error, onGone)
-  const revoke = (): void =>
-    run(
-      () => call("DELETE /v1/api-keys/{id}", { params: { id } }),
-      () => {
-        onChange(`Revoked ${name}.`)
-        onClose()
-      }
-    )
-  return (
-    <ConfirmDialog
-      title={`Revoke ${name}?`}
-      name={name}
-      action="Revoke key"
-      busy={busy}
-      error={error && wordsOf(error)}
-      onConfirm={revoke}
-      onClose={onClose}
-    >
-      <p>
-        The key <code>{hint}</code> and any older secret still in its grace period permanently stop working within 10
-        seconds. Requests that use them fail with status 401.
-      </p>
-      <p>Its searches stay in your log and usage.</p>
-    </ConfirmDialog>
-  )
-}
+export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => (
+  <ConfirmDialog
+    title={`Revoke ${name}?`}
+    name={name}
+    action="Revoke key"
+    request={async () => {
+      const result = await call("DELETE /v1/api-keys/{id}", { params: { id } })
+      if (!result.ok && isGone(result.error)) onGone()
+      return result
+    }}
+    wordsOf={wordsOf}
+    onDone={() => {
+      onChange(`Revoked ${name}.`)
+      onClose()
+    }}
+    onClose={onClose}
+  >
+    <p>
+      The key <code>{hint}</code> and any older secret still in its grace period permanently stop working within 10
+      seconds. Requests that use them fail with status 401.
+    </p>
+    <p>Its searches stay in your log and usage.</p>
+  </ConfirmDialog>
+)

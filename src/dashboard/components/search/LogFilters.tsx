@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import type { Answer } from "../../api/routes.ts"
 import { setZone, zone } from "../../app/preferences.ts"
 import { navigate, place, setQuery } from "../../app/router.ts"
-import { fieldsOf } from "../../app/useForm.ts"
+import { fieldsOf, submitting } from "../../app/useForm.ts"
 import { isOpen, toLocal } from "../../bounds.ts"
 import { toField } from "../../credits/usageFigures.ts"
 import { formatMoment, formatRelative } from "../../format.ts"
@@ -222,10 +222,7 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
     <search aria-label="Filter the log">
       <form
         class="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          applyNow(event.currentTarget)
-        }}
+        onSubmit={submitting(applyNow)}
         onChange={(event) => applyNow(event.currentTarget)}
         onInput={({ currentTarget: form }) => {
           clearTimeout(timer.current)

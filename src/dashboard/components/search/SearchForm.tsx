@@ -1,5 +1,6 @@
 import type { TargetedInputEvent } from "preact"
 import { useMemo } from "preact/hooks"
+import { submitting } from "../../app/useForm.ts"
 import { formatNumber, plural } from "../../format.ts"
 import {
   type Draft,
@@ -262,14 +263,7 @@ const PageOptions = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearc
 export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProps) => {
   const isRunning = running.value !== undefined
   return (
-    <form
-      class="search"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSearch()
-      }}
-    >
+    <form class="search" noValidate onSubmit={submitting(onSearch)}>
       <Choice
         legend="Request"
         value={draft.mode}

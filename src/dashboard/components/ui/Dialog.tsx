@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef, useState } from "preact/hooks"
+import type { ApiError, Result } from "../../api/client.ts"
+import { submitting, useForm } from "../../app/useForm.ts"
 import { Button } from "./Button.tsx"
 import { Field } from "./Field.tsx"
 import { Icon } from "./Icon.tsx"
@@ -54,29 +56,45 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
   )
 }
 
-export interface ConfirmDialogProps {
+export interface DialogActionsProps {
+  readonly action: string
+  readonly kind?: "primary" | "danger"
+  readonly busy: boolean
+  readonly disabled?: boolean
+  readonly onClose: () => void
+  /** Without it, the button submits the form around it. */
+  readonly onAct?: () => void
+}
+
+export const DialogActions = ({ action, kind = "primary", onAct, onClose, ...state }: DialogActionsProps) => (
+  <div class="actions">
+    <Button onClick={onClose}>Cancel</Button>
+    <Button kind={kind} {...(onAct ? { onClick: onAct } : { type: "submit" })} {...state}>
+      {action}
+    </Button>
+  </div>
+)
+
+export interface ConfirmDialogProps<A> {
   readonly title: string
   readonly children: ComponentChildren
-  readonly name?: string | undefined
+  /** The name to type first, if the action needs that. */
+  readonly name?: string
   readonly action: string
-  readonly busy: boolean
-  readonly error?: string | undefined
-  readonly onConfirm: () => void
+  readonly request: () => Promise<Result<A>>
+  readonly wordsOf?: (error: ApiError) => string
+  readonly onDone: (value: A) => void
   readonly onClose: () => void
 }
 
-export const ConfirmDialog = (props: ConfirmDialogProps) => {
-  const { action, busy, children, error, name, onClose, onConfirm, title } = props
+export const ConfirmDialog = <A,>(props: ConfirmDialogProps<A>) => {
+  const { action, children, name, onClose, onDone, request, title, wordsOf = ({ message }) => message } = props
+  const { busy, error, run } = useForm()
   const [typed, setTyped] = useState("")
   const isConfirmed = name === undefined || typed.trim() === name
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isConfirmed && !busy) onConfirm()
-        }}
-      >
+      <form onSubmit={submitting(() => isConfirmed && run(request, onDone))}>
         <div class="prose">{children}</div>
         {name !== undefined && (
           <Field
@@ -87,13 +105,8 @@ export const ConfirmDialog = (props: ConfirmDialogProps) => {
             input={{ autocomplete: "off", spellcheck: false, required: true }}
           />
         )}
-        {error && <Notice text={error} />}
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="danger" type="submit" busy={busy} disabled={!isConfirmed}>
-            {action}
-          </Button>
-        </div>
+        {error && <Notice text={wordsOf(error)} />}
+        <DialogActions action={action} kind="danger" busy={busy} disabled={!isConfirmed} onClose={onClose} />
       </form>
     </Dialog>
   )

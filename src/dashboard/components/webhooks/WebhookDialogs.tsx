@@ -2,10 +2,9 @@ import { useState } from "preact/hooks"
 import type { EventType } from "../../../domain/webhooks/Event.ts"
 import { call, explain } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
-import { useForm } from "../../app/useForm.ts"
+import { submitting, useForm } from "../../app/useForm.ts"
 import { SecretOnce } from "../keys/SecretOnce.tsx"
-import { Button } from "../ui/Button.tsx"
-import { ConfirmDialog, Dialog } from "../ui/Dialog.tsx"
+import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { EventChoice } from "./EventChoice.tsx"
@@ -43,12 +42,7 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
   const { busy, error } = form
   const { url: urlIssue } = error?.issues ?? {}
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSubmit(url, events)
-      }}
-    >
+    <form onSubmit={submitting(() => onSubmit(url, events))}>
       {error && urlIssue === undefined && <Notice text={explain(error)} />}
       <Field
         label="URL"
@@ -60,12 +54,7 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
         input={{ required: true, autocomplete: "off", spellcheck: false, autofocus: true }}
       />
       <EventChoice legend="Events" hint="Select none to receive every event." value={events} onChange={setEvents} />
-      <div class="actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" type="submit" busy={busy}>
-          {action}
-        </Button>
-      </div>
+      <DialogActions action={action} busy={busy} onClose={onClose} />
     </form>
   )
 }
@@ -125,16 +114,7 @@ export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDi
 }
 
 export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
-  const { busy, error, run } = useForm()
   const [secret, setSecret] = useState<string>()
-  const rotate = (): void =>
-    run(
-      () => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} }),
-      (issued) => {
-        setSecret(issued.secret)
-        onChange("Rotated the secret.")
-      }
-    )
   if (secret !== undefined) {
     return (
       <Dialog title="New webhook secret" onClose={onClose} isSticky>
@@ -146,9 +126,11 @@ export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }:
     <ConfirmDialog
       title="Rotate the secret?"
       action="Rotate secret"
-      busy={busy}
-      error={error?.message}
-      onConfirm={rotate}
+      request={() => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} })}
+      onDone={(issued) => {
+        setSecret(issued.secret)
+        onChange("Rotated the secret.")
+      }}
       onClose={onClose}
     >
       <p>
@@ -158,28 +140,19 @@ export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }:
   )
 }
 
-export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
-  const { busy, error, run } = useForm()
-  const remove = (): void =>
-    run(
-      () => call("DELETE /v1/webhooks/{id}", { params: { id } }),
-      () => {
-        onChange("Deleted the webhook.")
-        onClose()
-      }
-    )
-  return (
-    <ConfirmDialog
-      title="Delete the webhook?"
-      action="Delete webhook"
-      busy={busy}
-      error={error?.message}
-      onConfirm={remove}
-      onClose={onClose}
-    >
-      <p>
-        <bdi>{url}</bdi> stops receiving events. Its delivery log is deleted too.
-      </p>
-    </ConfirmDialog>
-  )
-}
+export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => (
+  <ConfirmDialog
+    title="Delete the webhook?"
+    action="Delete webhook"
+    request={() => call("DELETE /v1/webhooks/{id}", { params: { id } })}
+    onDone={() => {
+      onChange("Deleted the webhook.")
+      onClose()
+    }}
+    onClose={onClose}
+  >
+    <p>
+      <bdi>{url}</bdi> stops receiving events. Its delivery log is deleted too.
+    </p>
+  </ConfirmDialog>
+)
