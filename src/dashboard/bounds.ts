@@ -1,8 +1,7 @@
-import type { Answer } from "./api/routes.ts"
+import type { Key } from "./api/routes.ts"
 import { targetText } from "./components/search/TargetName.tsx"
 import { formatDayAndYear, plural } from "./format.ts"
 
-type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type Budget = NonNullable<Key["budget"]>
 
 export interface BoundsText {

@@ -15,7 +15,7 @@ import type { ConnectedApps, Sessions } from "../../http/groups/AccessGroup.ts"
 import type { Account } from "../../http/groups/AccountGroup.ts"
 import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"
 import type { ApiKey, ApiKeys, IssuedApiKey } from "../../http/groups/KeysGroup.ts"
-import type { LoggedQuery, QueryHistory, RecentQueries, Usage } from "../../http/groups/UsageGroup.ts"
+import type { LoggedQuery, QueryHistory, RecentQueries, Usage as UsageSchema } from "../../http/groups/UsageGroup.ts"
 import type {
   IssuedWebhook,
   Webhook,
@@ -55,7 +55,7 @@ type Ignored = unknown
 /** The API routes that the dashboard calls, by method and path. A test compares them with openapi.json. */
 export interface Routes {
   "GET /v1/me": Returns<Wire<typeof Account>>
-  "GET /v1/usage": Reads<Wire<typeof Usage>>
+  "GET /v1/usage": Reads<Usage>
   "GET /v1/query": Reads<Wire<typeof SearchResult>>
   "POST /v1/bulk": Takes<Wire<typeof BulkResult>, Wire<typeof BulkRequest>>
   "GET /v1/page": Reads<Wire<typeof PageResult>>
@@ -109,6 +109,10 @@ export interface Routes {
 export type RouteName = keyof Routes
 
 export type LoggedSearch = Wire<typeof LoggedQuery>
+
+export type Usage = Wire<typeof UsageSchema>
+
+export type Key = Wire<typeof ApiKey>
 
 export type Answer<R extends RouteName> = Routes[R]["answer"]
 

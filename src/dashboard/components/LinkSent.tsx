@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import type { Result } from "../api/client.ts"
 import { useForm } from "../app/useForm.ts"
 import { otherEntry } from "./Entry.tsx"
-import { Button } from "./ui/Button.tsx"
+import { Button, ButtonLink } from "./ui/Button.tsx"
 import { Notice } from "./ui/Notice.tsx"
 import { PageHeader } from "./ui/PageHeader.tsx"
 
@@ -26,9 +26,7 @@ export const LinkSent = ({ children, email, onOtherAddress, resend, title }: Lin
         {count > 0 && "We sent another link. Check your spam folder too."}
       </p>
       <div class="choices">
-        <a class="button primary" href={otherEntry("sign-in")}>
-          Back to sign-in
-        </a>
+        <ButtonLink kind="primary" href={otherEntry("sign-in")} text="Back to sign-in" />
         <Button busy={busy} onClick={() => run(resend, () => setCount(count + 1))}>
           Send another link
         </Button>

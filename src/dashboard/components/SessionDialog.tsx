@@ -1,7 +1,7 @@
 import { call } from "../api/client.ts"
 import { isExpired, me, resumeEverywhere, signInAddress } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
-import { Button } from "./ui/Button.tsx"
+import { Button, ButtonLink } from "./ui/Button.tsx"
 import { Dialog } from "./ui/Dialog.tsx"
 import { Field } from "./ui/Field.tsx"
 import { Notice } from "./ui/Notice.tsx"
@@ -29,9 +29,7 @@ const Form = ({ email }: { readonly email: string }) => {
         input={{ autocomplete: "current-password", required: true, maxLength: 128, autofocus: true }}
       />
       <div class="actions">
-        <a class="button" href={signInAddress()}>
-          Sign in another way
-        </a>
+        <ButtonLink href={signInAddress()} text="Sign in another way" />
         <Button kind="primary" type="submit" busy={busy}>
           Continue
         </Button>

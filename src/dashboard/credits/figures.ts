@@ -1,6 +1,4 @@
-import type { Answer } from "../api/routes.ts"
-
-type Usage = Answer<"GET /v1/usage">
+import type { Usage } from "../api/routes.ts"
 
 export const dayMs = 86_400_000
 

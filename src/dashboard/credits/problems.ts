@@ -1,4 +1,4 @@
-import type { Answer } from "../api/routes.ts"
+import type { Answer, Key, Usage } from "../api/routes.ts"
 import { failures } from "./figures.ts"
 
 export type Problem =
@@ -12,9 +12,9 @@ export type Problem =
   | { readonly _tag: "ending"; readonly at: string }
 
 export interface Facts {
-  readonly usage: Answer<"GET /v1/usage"> | undefined
-  readonly today: Answer<"GET /v1/usage"> | undefined
-  readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
+  readonly usage: Usage | undefined
+  readonly today: Usage | undefined
+  readonly keys: ReadonlyArray<Key>
   readonly webhooks: Answer<"GET /v1/webhooks">["webhooks"]
   readonly billing: Answer<"GET /v1/billing"> | undefined
 }

@@ -1,7 +1,6 @@
-import type { Answer } from "../api/routes.ts"
+import type { Usage } from "../api/routes.ts"
 import { dayMs } from "./figures.ts"
 
-type Usage = Answer<"GET /v1/usage">
 export type Granularity = Usage["granularity"]
 type Row = Usage["series"][number]
 

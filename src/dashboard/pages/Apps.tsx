@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { type Resource, useRoute } from "../app/resource.ts"
-import { Button } from "../components/ui/Button.tsx"
+import { Button, ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { CodeBlock } from "../components/ui/CodeBlock.tsx"
 import { ConfirmDialog } from "../components/ui/Dialog.tsx"
@@ -96,9 +96,7 @@ const Connect = () => (
     <CodeBlock title="MCP server URL" what="the URL" text={serverUrl()} />
     <p class="links">
       {installLinks(serverUrl()).map(([program, href]) => (
-        <a key={program} class="button" href={href}>
-          Add to {program}
-        </a>
+        <ButtonLink key={program} href={href} text={`Add to ${program}`} />
       ))}
     </p>
     <CodeBlock title="Claude Code, Codex, Gemini CLI" what="the commands" text={commands(serverUrl())} />

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import type { Answer } from "../api/routes.ts"
+import type { Key, Usage } from "../api/routes.ts"
 import { changed, useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home, navigate, place, setQuery } from "../app/router.ts"
@@ -7,7 +7,6 @@ import { describeBounds, isOpen, periodWords } from "../bounds.ts"
 import {
   BindKeyDialog,
   CreateKeyDialog,
-  type Key,
   type OneKeyDialogProps,
   RevokeKeyDialog,
   RotateKeyDialog
@@ -30,8 +29,6 @@ type Action =
   | { readonly _tag: "bind"; readonly subject: Key }
   | { readonly _tag: "rotate"; readonly subject: Key }
   | { readonly _tag: "revoke"; readonly subject: Key }
-
-type Usage = Answer<"GET /v1/usage">
 
 const searchesOf = (usage: Usage | undefined): ReadonlyMap<string | null, number> => {
   const counts = new Map<string | null, number>()

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import { queryText } from "../api/client.ts"
-import type { Answer } from "../api/routes.ts"
+import type { Answer, Key } from "../api/routes.ts"
 import { usePolling } from "../app/polling.ts"
 import { localZone, zone } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
@@ -8,7 +8,7 @@ import { home, place } from "../app/router.ts"
 import { LogExport } from "../components/search/LogExport.tsx"
 import { LogFilters } from "../components/search/LogFilters.tsx"
 import { LogTable } from "../components/search/LogTable.tsx"
-import { Button } from "../components/ui/Button.tsx"
+import { Button, ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
@@ -18,8 +18,6 @@ import { historyQuery, isFiltered } from "../search/logView.ts"
 import { playground } from "../search/searches.ts"
 
 type History = Answer<"GET /v1/query/history">
-
-type Keys = Answer<"GET /v1/api-keys">["api_keys"]
 
 const entriesOnPage = 50
 
@@ -40,14 +38,7 @@ const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly 
   }
   if (isFiltered) {
     return (
-      <EmptyState
-        title="No matching searches"
-        action={
-          <a class="button" href={path}>
-            Show all searches
-          </a>
-        }
-      >
+      <EmptyState title="No matching searches" action={<ButtonLink href={path} text="Show all searches" />}>
         No log entry matches all of these filters.
       </EmptyState>
     )
@@ -55,11 +46,7 @@ const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly 
   return (
     <EmptyState
       title="No searches yet"
-      action={
-        <a class="button primary" href={playground}>
-          Open the playground
-        </a>
-      }
+      action={<ButtonLink kind="primary" href={playground} text="Open the playground" />}
     >
       Charged searches are listed here with their outcome, credits, and time.
     </EmptyState>
@@ -79,26 +66,16 @@ const Pager = ({ next }: { readonly next: string | null }) => {
         <span />
       ) : (
         <span class="actions">
-          <a class="button" href={at("")}>
-            Newest
-          </a>
-          {newer !== undefined && newer !== "" && (
-            <a class="button" href={at(newer)}>
-              Newer
-            </a>
-          )}
+          <ButtonLink href={at("")} text="Newest" />
+          {newer !== undefined && newer !== "" && <ButtonLink href={at(newer)} text="Newer" />}
         </span>
       )}
-      {next !== null && (
-        <a class="button" href={at(next)}>
-          Older
-        </a>
-      )}
+      {next !== null && <ButtonLink href={at(next)} text="Older" />}
     </nav>
   )
 }
 
-const Entries = ({ history, keys }: { readonly history: History; readonly keys: Keys }) => {
+const Entries = ({ history, keys }: { readonly history: History; readonly keys: ReadonlyArray<Key> }) => {
   const { next_cursor: next, queries } = history
   return (
     <>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { queryText } from "../api/client.ts"
-import type { Answer, LoggedSearch } from "../api/routes.ts"
+import type { Key, LoggedSearch } from "../api/routes.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import type { PageProps } from "../app/router.ts"
 import { home } from "../app/router.ts"
@@ -8,6 +8,7 @@ import { LogTable } from "../components/search/LogTable.tsx"
 import { SearchCode } from "../components/search/SearchCode.tsx"
 import { TargetName } from "../components/search/TargetName.tsx"
 import { Badge, OutcomeBadge } from "../components/ui/Badge.tsx"
+import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { CopyButton } from "../components/ui/CopyButton.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
@@ -20,11 +21,7 @@ import { attemptText, storyOf } from "../search/story.ts"
 
 const maxRows = 100
 
-const toLog = (
-  <a class="button" href={`${home}/log`}>
-    All searches
-  </a>
-)
+const toLog = <ButtonLink href={`${home}/log`} text="All searches" />
 
 const Fact = ({ children, name }: { readonly name: string; readonly children: ComponentChildren }) => (
   <div>
@@ -40,9 +37,7 @@ const Id = ({ id, what }: { readonly id: string; readonly what: string }) => (
   </span>
 )
 
-type Keys = Answer<"GET /v1/api-keys">["api_keys"]
-
-const Caller = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: Keys }) => {
+const Caller = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: ReadonlyArray<Key> }) => {
   const { key_id: id } = entry
   if (id === null) return <>{entry.source === "dashboard" ? "session" : "session or app"}</>
   return <a href={`${home}/log${queryText({ key: id })}`}>{keys.find((key) => key.id === id)?.name ?? id}</a>
@@ -81,7 +76,7 @@ const PageFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
   </>
 )
 
-const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: Keys }) => (
+const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: ReadonlyArray<Key> }) => (
   <dl class="details">
     <Fact name="Outcome">
       <span class="badges">
@@ -178,9 +173,11 @@ const Entry = ({ entry }: { readonly entry: LoggedSearch }) => {
         title={isPage ? "URL" : "Query"}
         isWide
         action={
-          <a class="button primary" href={playground + queryText(draftQuery(draft))}>
-            Run again in the playground
-          </a>
+          <ButtonLink
+            kind="primary"
+            href={playground + queryText(draftQuery(draft))}
+            text="Run again in the playground"
+          />
         }
       >
         <p class="query" dir="auto">

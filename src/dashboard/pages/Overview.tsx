@@ -1,4 +1,4 @@
-import type { Answer } from "../api/routes.ts"
+import type { Answer, Usage } from "../api/routes.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home } from "../app/router.ts"
@@ -8,6 +8,7 @@ import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstStep
 import { Problems } from "../components/overview/Problems.tsx"
 import { TargetName } from "../components/search/TargetName.tsx"
 import { OutcomeBadge } from "../components/ui/Badge.tsx"
+import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { Meter } from "../components/ui/Meter.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
@@ -24,8 +25,6 @@ import {
   formatRelative,
   plural
 } from "../format.ts"
-
-type Usage = Answer<"GET /v1/usage">
 
 const recentEntries = 8
 
@@ -140,11 +139,7 @@ const Latest = ({ queries }: { readonly queries: ReadonlyArray<Entry> }) => (
 const NoSearches = () => (
   <EmptyState
     title="No searches yet"
-    action={
-      <a class="button primary" href={`${home}/playground?query=http+caching`}>
-        Run a search
-      </a>
-    }
+    action={<ButtonLink kind="primary" href={`${home}/playground?query=http+caching`} text="Run a search" />}
   >
     Each search appears here with its outcome, credits, and time.
   </EmptyState>
@@ -164,11 +159,7 @@ export const OverviewPage = () => {
       <PageHeader
         title="Overview"
         lead={plan && `Your plan: ${plan}`}
-        actions={
-          <a class="button primary" href={`${home}/playground`}>
-            New search
-          </a>
-        }
+        actions={<ButtonLink kind="primary" href={`${home}/playground`} text="New search" />}
       />
       <div class="grid">
         <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />

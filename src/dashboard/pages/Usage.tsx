@@ -1,14 +1,15 @@
-import type { Answer } from "../api/routes.ts"
+import type { Key, Usage } from "../api/routes.ts"
 import { useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home, place } from "../app/router.ts"
+import { saveCsv } from "../app/saveCsv.ts"
 import { me } from "../app/session.ts"
 import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
 import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
+import { Button, ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
-import { DownloadButton } from "../components/ui/DownloadButton.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { Stat } from "../components/ui/Stat.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
@@ -37,8 +38,6 @@ import {
   plural
 } from "../format.ts"
 
-type Usage = Answer<"GET /v1/usage">
-type Keys = Answer<"GET /v1/api-keys">["api_keys"]
 const latencySample = 100
 
 type NameOf = (id: string | null) => string
@@ -56,7 +55,7 @@ const kinds: Readonly<Record<string, string>> = { search: "Searches", page: "Pag
 
 /** Keys that share a name get the last characters of their secret appended. */
 const namesOf =
-  (groupBy: View["groupBy"], keys: Keys): NameOf =>
+  (groupBy: View["groupBy"], keys: ReadonlyArray<Key>): NameOf =>
   (id) => {
     if (groupBy === "kind") return kinds[id ?? ""] ?? "none"
     if (groupBy !== "key") return id === null ? "none" : targetText(id)
@@ -236,11 +235,7 @@ const csvRows = (groups: ReadonlyArray<Group>, view: View, nameOf: NameOf): Read
 const Nothing = ({ view }: { readonly view: View }) => (
   <EmptyState
     title="No searches in this range"
-    action={
-      <a class="button" href={`${home}/playground`}>
-        Search in the playground
-      </a>
-    }
+    action={<ButtonLink href={`${home}/playground`} text="Search in the playground" />}
   >
     {view.only === undefined ? "Choose a longer range or run a search." : "Choose a longer range or show all keys."}
   </EmptyState>
@@ -281,6 +276,10 @@ export const UsagePage = () => {
   const view: View = usage === undefined ? asked : { ...asked, groupBy }
   const nameOf = namesOf(view.groupBy, keys)
   const groups = usage === undefined ? [] : visible(usage, view)
+  const download = (): void => {
+    const days = usage === undefined ? "" : `${dayOf(usage.from)}-${dayOf(usage.to)}`
+    saveCsv(`quarry-usage-${days}.csv`, csvOf(csvRows(groups, view, nameOf)))
+  }
   const issues = state._tag === "failed" ? state.error.issues : {}
   return (
     <>
@@ -292,13 +291,9 @@ export const UsagePage = () => {
             : `${formatDayAndYear(usage.from)} to ${formatDayAndYear(usage.to)}. All times are in UTC.`
         }
         actions={
-          <DownloadButton
-            text="Download CSV"
-            type="text/csv"
-            fileName={`quarry-usage-${usage === undefined ? "" : `${dayOf(usage.from)}-${dayOf(usage.to)}`}.csv`}
-            content={() => csvOf(csvRows(groups, view, nameOf))}
-            disabled={groups.length === 0}
-          />
+          <Button disabled={groups.length === 0} onClick={download}>
+            Download CSV
+          </Button>
         }
       />
       <div class="stack">

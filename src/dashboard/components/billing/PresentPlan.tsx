@@ -1,5 +1,5 @@
 import { call } from "../../api/client.ts"
-import type { Answer } from "../../api/routes.ts"
+import type { Usage } from "../../api/routes.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDayAndYear, formatMoment, formatMoney, formatNumber, formatRelative } from "../../format.ts"
 import { planName } from "../../planNames.ts"
@@ -9,8 +9,6 @@ import { Meter } from "../ui/Meter.tsx"
 import { Stat } from "../ui/Stat.tsx"
 import type { Subscription } from "./ChangePlanDialog.tsx"
 import { PortalButton, Refusal } from "./Portal.tsx"
-
-type Usage = Answer<"GET /v1/usage">
 
 export interface PresentPlanProps {
   readonly billing: Billing

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import type { Answer } from "../../api/routes.ts"
+import type { Key, Usage } from "../../api/routes.ts"
 import { setQuery } from "../../app/router.ts"
 import { submitting } from "../../app/useForm.ts"
 import { presets, toField, type View } from "../../credits/usageFigures.ts"
@@ -29,8 +29,8 @@ const groupings = [
 
 export interface UsageControlsProps {
   readonly view: View
-  readonly shown: Pick<Answer<"GET /v1/usage">, "from" | "to"> | undefined
-  readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
+  readonly shown: Pick<Usage, "from" | "to"> | undefined
+  readonly keys: ReadonlyArray<Key>
   readonly isTrial: boolean
   readonly issues: Readonly<Record<string, string>>
 }

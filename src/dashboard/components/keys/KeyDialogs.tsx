@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call, explain } from "../../api/client.ts"
-import type { Answer, Input } from "../../api/routes.ts"
+import type { Answer, Input, Key } from "../../api/routes.ts"
 import { place } from "../../app/router.ts"
 import { fieldsOf, submitting, useForm } from "../../app/useForm.ts"
 import { changeOf, readText, textOf } from "../../bounds.ts"
@@ -13,7 +13,6 @@ import { Notice } from "../ui/Notice.tsx"
 import { BoundsFields } from "./BoundsFields.tsx"
 import { SecretOnce } from "./SecretOnce.tsx"
 
-export type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 type IssuedKey = Answer<"POST /v1/api-keys">
 
 export interface KeyDialogProps {

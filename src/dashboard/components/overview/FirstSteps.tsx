@@ -5,6 +5,7 @@ import { home } from "../../app/router.ts"
 import { type Draft, readDraft } from "../../search/draft.ts"
 import { type Language, snippetsOf } from "../../search/snippets.ts"
 import { Button } from "../ui/Button.tsx"
+import { Card } from "../ui/Card.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { Icon } from "../ui/Icon.tsx"
@@ -126,12 +127,9 @@ const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
 
 /** As high as the steps of a new account, so the page does not shift. */
 export const FirstStepsSkeleton = () => (
-  <section class="card wide">
-    <header>
-      <h2>First steps</h2>
-    </header>
+  <Card title="First steps" isWide>
     <Skeleton height={212} />
-  </section>
+  </Card>
 )
 
 export interface FirstStepsProps {
@@ -157,14 +155,16 @@ export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   if (areStepsHidden.value) return null
   if (!isKnown) return <FirstStepsSkeleton />
   return (
-    <section class="card wide">
-      <header>
-        <h2>First steps</h2>
+    <Card
+      title="First steps"
+      isWide
+      action={
         <Button small kind="quiet" onClick={hideSteps}>
           Hide
         </Button>
-      </header>
+      }
+    >
       <Bodies done={done} />
-    </section>
+    </Card>
   )
 }

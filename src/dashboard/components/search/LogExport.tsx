@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks"
 import { call } from "../../api/client.ts"
-import type { Answer, LoggedSearch } from "../../api/routes.ts"
+import type { Key, LoggedSearch } from "../../api/routes.ts"
+import { saveCsv } from "../../app/saveCsv.ts"
 import { csvOf } from "../../credits/csv.ts"
 import { formatNumber, plural } from "../../format.ts"
 import { logCsv } from "../../search/logView.ts"
 import { Button } from "../ui/Button.tsx"
-import { saveFile } from "../ui/DownloadButton.tsx"
 import { announce } from "../ui/Toast.tsx"
 
 const pageEntries = 100
@@ -16,7 +16,7 @@ export const LogExport = ({
   keys,
   parameters
 }: {
-  readonly keys: Answer<"GET /v1/api-keys">["api_keys"]
+  readonly keys: ReadonlyArray<Key>
   readonly parameters: Readonly<Record<string, string>>
 }) => {
   const [count, setCount] = useState<number>()
@@ -37,7 +37,7 @@ export const LogExport = ({
     }
     setCount(undefined)
     const nameOf = (id: string): string => keys.find((key) => key.id === id)?.name ?? ""
-    saveFile({ text: csvOf(logCsv(entries, nameOf)), type: "text/csv", fileName: "quarry-log.csv" })
+    saveCsv("quarry-log.csv", csvOf(logCsv(entries, nameOf)))
     announce(
       cursor === undefined
         ? `Exported ${plural(entries.length, "entry", "entries")}.`

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks"
-import type { Answer } from "../../api/routes.ts"
+import type { Key } from "../../api/routes.ts"
 import { setZone, zone } from "../../app/preferences.ts"
 import { navigate, place, setQuery } from "../../app/router.ts"
 import { fieldsOf, submitting } from "../../app/useForm.ts"
@@ -14,8 +14,6 @@ import { Field, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { announce } from "../ui/Toast.tsx"
 import { targetText } from "./TargetName.tsx"
-
-type Key = Answer<"GET /v1/api-keys">["api_keys"][number]
 
 export interface LogFiltersProps {
   readonly keys: ReadonlyArray<Key>

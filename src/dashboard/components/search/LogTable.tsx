@@ -1,16 +1,14 @@
-import type { Answer, LoggedSearch } from "../../api/routes.ts"
+import type { Key, LoggedSearch } from "../../api/routes.ts"
 import { home } from "../../app/router.ts"
 import { formatDuration, formatNumber, formatShortMoment } from "../../format.ts"
 import { Badge, OutcomeBadge } from "../ui/Badge.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { TargetName } from "./TargetName.tsx"
 
-type Keys = Answer<"GET /v1/api-keys">["api_keys"]
-
 export interface LogTableProps {
   readonly caption: string
   readonly entries: ReadonlyArray<LoggedSearch>
-  readonly keys: Keys
+  readonly keys: ReadonlyArray<Key>
   /** Shows row numbers instead of times, because the rows of a batch share one time. */
   readonly isBatch?: boolean
   readonly current?: string
@@ -38,10 +36,10 @@ const when: Column<LoggedSearch> = {
 
 const position: Column<LoggedSearch> = { name: "Row", isFigure: true, cell: ({ row }) => (row ?? 0) + 1 }
 
-export const keyNameOf = (keys: Keys, { key_id: id }: LoggedSearch): string =>
+export const keyNameOf = (keys: ReadonlyArray<Key>, { key_id: id }: LoggedSearch): string =>
   id === null ? "no key" : (keys.find((key) => key.id === id)?.name ?? `${id.slice(0, 12)}…`)
 
-const caller = (keys: Keys): Column<LoggedSearch> => ({
+const caller = (keys: ReadonlyArray<Key>): Column<LoggedSearch> => ({
   name: "Key and source",
   isMinor: true,
   cell: (entry) => (

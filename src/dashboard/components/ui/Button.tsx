@@ -12,6 +12,18 @@ export interface ButtonProps {
   readonly onClick?: () => void
 }
 
+export interface ButtonLinkProps {
+  readonly href: string
+  readonly text: string
+  readonly kind?: "primary" | "plain"
+}
+
+export const ButtonLink = ({ href, kind = "plain", text }: ButtonLinkProps) => (
+  <a class={`button ${kind}`} href={href}>
+    {text}
+  </a>
+)
+
 /** A busy button ignores clicks but stays focusable, so the focus is not lost. */
 export const Button = ({
   busy = false,
