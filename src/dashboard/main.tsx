@@ -1,7 +1,7 @@
 import { render } from "preact"
 import { startPreferences } from "./app/preferences.ts"
 import { place, startRouter } from "./app/router.ts"
-import { pageAt } from "./app/routes.tsx"
+import { PageAt } from "./app/routes.tsx"
 import { loadSession, openPaths, session, startSession } from "./app/session.ts"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
@@ -11,11 +11,10 @@ import { ErrorState } from "./components/ui/States.tsx"
 
 const App = () => {
   const { path } = place.value
-  const { page: Page, params } = pageAt(path)
   if (openPaths.has(path)) {
     return (
       <EntryFrame>
-        <Page params={params} />
+        <PageAt path={path} />
       </EntryFrame>
     )
   }
@@ -28,7 +27,7 @@ const App = () => {
           <ErrorState error={state.error} retry={() => void loadSession()} />
         </>
       ) : (
-        <Page key={path} params={params} />
+        <PageAt key={path} path={path} />
       )}
       <SessionDialog />
     </Layout>

@@ -3,6 +3,9 @@ import type { Answer } from "./api/routes.ts"
 export type Billing = Answer<"GET /v1/billing">
 type Plan = Billing["plans"][number]["plan"]
 
+export const planName = ({ plan: own, plan_name: ownName, plans }: Billing, plan: Billing["plan"]): string =>
+  plans.find((offer) => offer.plan === plan)?.name ?? (plan === own ? ownName : plan)
+
 export type Errand =
   | { readonly _tag: "plan"; readonly plan: Plan }
   /** `before` is the balance minus the debt, before the purchase. */

@@ -4,10 +4,6 @@ import type { Query } from "../api/routes.ts"
 
 export const home = "/dashboard"
 
-export interface PageProps {
-  readonly params: Readonly<Record<string, string>>
-}
-
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams

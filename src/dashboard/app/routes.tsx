@@ -13,48 +13,29 @@ import { SignInPage } from "../pages/SignIn.tsx"
 import { SignUpPage } from "../pages/SignUp.tsx"
 import { UsagePage } from "../pages/Usage.tsx"
 import { WebhooksPage } from "../pages/Webhooks.tsx"
-import { home, type PageProps } from "./router.ts"
+import { home } from "./router.ts"
 import { signInPath } from "./session.ts"
 
-interface PageRoute {
-  readonly pattern: string
-  readonly page: ComponentType<PageProps>
+const pages: Readonly<Record<string, ComponentType>> = {
+  [home]: OverviewPage,
+  [`${home}/playground`]: PlaygroundPage,
+  [`${home}/log`]: LogPage,
+  [`${home}/usage`]: UsagePage,
+  [`${home}/keys`]: KeysPage,
+  [`${home}/apps`]: AppsPage,
+  [`${home}/webhooks`]: WebhooksPage,
+  [`${home}/billing`]: BillingPage,
+  [`${home}/account`]: AccountPage,
+  [signInPath]: SignInPage,
+  [`${home}/sign-up`]: SignUpPage,
+  [`${home}/forgot-password`]: ForgotPasswordPage
 }
 
-const pages: ReadonlyArray<PageRoute> = [
-  { pattern: home, page: OverviewPage },
-  { pattern: `${home}/playground`, page: PlaygroundPage },
-  { pattern: `${home}/log`, page: LogPage },
-  { pattern: `${home}/log/:id`, page: LogEntryPage },
-  { pattern: `${home}/usage`, page: UsagePage },
-  { pattern: `${home}/keys`, page: KeysPage },
-  { pattern: `${home}/apps`, page: AppsPage },
-  { pattern: `${home}/webhooks`, page: WebhooksPage },
-  { pattern: `${home}/billing`, page: BillingPage },
-  { pattern: `${home}/account`, page: AccountPage },
-  { pattern: signInPath, page: SignInPage },
-  { pattern: `${home}/sign-up`, page: SignUpPage },
-  { pattern: `${home}/forgot-password`, page: ForgotPasswordPage }
-]
+const logEntry = new RegExp(`^${home}/log/([^/]+)$`)
 
-const match = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
-  const [wanted, given] = [pattern.split("/"), path.split("/")]
-  if (wanted.length !== given.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [index, part] of wanted.entries()) {
-    const value = given[index] ?? ""
-    if (part.startsWith(":")) params[part.slice(1)] = value
-    else if (part !== value) return undefined
-  }
-  return params
-}
-
-export const pageAt = (
-  path: string
-): { readonly page: ComponentType<PageProps>; readonly params: PageProps["params"] } => {
-  for (const { page, pattern } of pages) {
-    const params = match(pattern, path)
-    if (params !== undefined) return { page, params }
-  }
-  return { page: NotFoundPage, params: {} }
+export const PageAt = ({ path }: { readonly path: string }) => {
+  const id = logEntry.exec(path)?.[1]
+  if (id !== undefined) return <LogEntryPage id={id} />
+  const Page = pages[path] ?? NotFoundPage
+  return <Page />
 }

@@ -24,11 +24,9 @@ import { formatDayAndYear, formatNumber, formatPercent, formatRelative, plural }
 
 const maxActiveKeys = 50
 
-type Action =
-  | { readonly _tag: "create" }
-  | { readonly _tag: "bind"; readonly subject: Key }
-  | { readonly _tag: "rotate"; readonly subject: Key }
-  | { readonly _tag: "revoke"; readonly subject: Key }
+const dialogs = { bind: BindKeyDialog, rotate: RotateKeyDialog, revoke: RevokeKeyDialog }
+
+type Action = { readonly _tag: "create" } | { readonly _tag: keyof typeof dialogs; readonly subject: Key }
 
 const searchesOf = (usage: Usage | undefined): ReadonlyMap<string | null, number> => {
   const counts = new Map<string | null, number>()
@@ -178,7 +176,7 @@ const NoKeys = ({ onCreate }: { readonly onCreate: () => void }) => (
 
 const Dialogs = ({ action, ...props }: Omit<OneKeyDialogProps, "subject"> & { readonly action: Action }) => {
   if (action._tag === "create") return <CreateKeyDialog {...props} />
-  const KeyDialog = { bind: BindKeyDialog, rotate: RotateKeyDialog, revoke: RevokeKeyDialog }[action._tag]
+  const KeyDialog = dialogs[action._tag]
   return <KeyDialog subject={action.subject} {...props} />
 }
 

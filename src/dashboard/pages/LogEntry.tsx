@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact"
 import { queryText } from "../api/client.ts"
 import type { Key, LoggedSearch } from "../api/routes.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import type { PageProps } from "../app/router.ts"
 import { home } from "../app/router.ts"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { SearchCode } from "../components/search/SearchCode.tsx"
@@ -225,7 +224,7 @@ const Found = ({ id }: { readonly id: string }) => {
 /** Guards against an empty id, which would find the newest entry. */
 const idPattern = /^(?:qry|pag)_[0-9a-f]{32}$/
 
-export const LogEntryPage = ({ params: { id = "" } }: PageProps) => (
+export const LogEntryPage = ({ id }: { readonly id: string }) => (
   <>
     <PageHeader title="Logged search" actions={toLog} />
     {idPattern.test(id) ? <Found id={id} /> : <NoEntry />}

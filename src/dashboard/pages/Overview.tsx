@@ -7,7 +7,7 @@ import { StackedBars } from "../components/credits/StackedBars.tsx"
 import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
 import { TargetName } from "../components/search/TargetName.tsx"
-import { OutcomeBadge } from "../components/ui/Badge.tsx"
+import { OutcomeBadge, outcomes as outcomeBadges } from "../components/ui/Badge.tsx"
 import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { Meter } from "../components/ui/Meter.tsx"
@@ -76,24 +76,22 @@ const forecastText = (usage: Usage): string => {
     : `At this pace you will have ${plural(result.left, "credit")} left at the reset.`
 }
 
+const drawn = ["ok", "upstream_error", "upstream_timeout"] as const
+
 const Period = ({ usage }: { readonly usage: Usage }) => {
   const { period, quota } = usage
   if (period.start === null || period.end === null || quota === null || quota === 0) {
     const bars = usage.series.map(({ outcomes, start }) => ({
       label: formatDay(start),
       title: formatDayAndYear(start),
-      values: [outcomes.ok, outcomes.upstream_error, outcomes.upstream_timeout]
+      values: drawn.map((name) => outcomes[name])
     }))
     return (
       <StackedBars
         title="Searches of the last 30 days"
         description="Searches by day and outcome"
         unit="Day"
-        series={[
-          { name: "ok", colour: "ok" },
-          { name: "failed", colour: "bad" },
-          { name: "timed out", colour: "slow" }
-        ]}
+        series={drawn.map((name) => ({ name: outcomeBadges[name].text, colour: outcomeBadges[name].kind }))}
         bars={bars}
       />
     )

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call } from "../../api/client.ts"
 import { formatNumber } from "../../format.ts"
-import { planName } from "../../planNames.ts"
-import { type Billing, type Errand, isBooked } from "../../purchase.ts"
+import { type Billing, type Errand, isBooked, planName } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Refusal } from "./Portal.tsx"
 

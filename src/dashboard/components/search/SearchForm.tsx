@@ -66,17 +66,22 @@ const fixed = ({ mode, target }: Draft) => {
   }
 }
 
+const fieldOf =
+  ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =>
+  (name: keyof Draft) => ({
+    name,
+    error: issues[name],
+    value: draft[name],
+    onChange: (value: string) => onChange({ ...draft, [name]: value })
+  })
+
 const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
   const options = useMemo(countries, [])
   const { maxNum, maxPage } = rulesOf(draft.target)
   const about = aboutTarget(draft.target)
   const reasons = fixed(draft)
   const isBatch = draft.mode === "bulk"
-  const field = (name: keyof Draft) => ({
-    name,
-    error: issues[name],
-    onChange: (value: string) => onChange({ ...draft, [name]: value })
-  })
+  const field = fieldOf({ draft, issues, onChange })
   // A batch does not send these values.
   const page = isBatch ? "1" : draft.page
   const safe = isBatch ? "off" : draft.safe
@@ -85,7 +90,6 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
       <SelectField
         {...field("target")}
         label="Target"
-        value={draft.target}
         hint={about && <bdi>{about}</bdi>}
         options={including(
           targets.map((value) => ({ value, text: targetText(value) })),
@@ -93,7 +97,7 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
         )}
         onChange={(target) => onChange(withTarget(draft, target))}
       />
-      <SelectField {...field("geo")} label="Country" value={draft.geo} options={including(options, draft.geo)} />
+      <SelectField {...field("geo")} label="Country" options={including(options, draft.geo)} />
       <Field
         label="Locale"
         name="locale"
@@ -106,7 +110,6 @@ const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">)
       <SelectField
         {...field("num")}
         label="Results"
-        value={draft.num}
         hint={reasons.num}
         options={including(upTo(maxNum, 20, `not on ${draft.target}`), draft.num)}
       />
@@ -236,29 +239,20 @@ const formats = [
   { value: "text", text: "Plain text" }
 ]
 
-const PageOptions = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => (
-  <div class="options">
-    <SelectField
-      label="Format"
-      name="format"
-      value={draft.format}
-      error={issues.format}
-      options={including(formats, draft.format)}
-      onChange={(format) => onChange({ ...draft, format })}
-    />
-    <SelectField
-      label="Links"
-      name="links"
-      value={draft.links}
-      error={issues.links}
-      options={[
-        { value: "false", text: "Text only" },
-        { value: "true", text: "Text and links" }
-      ]}
-      onChange={(links) => onChange({ ...draft, links })}
-    />
-  </div>
-)
+const linkOptions = [
+  { value: "false", text: "Text only" },
+  { value: "true", text: "Text and links" }
+]
+
+const PageOptions = (props: Omit<SearchFormProps, "onSearch">) => {
+  const field = fieldOf(props)
+  return (
+    <div class="options">
+      <SelectField {...field("format")} label="Format" options={including(formats, props.draft.format)} />
+      <SelectField {...field("links")} label="Links" options={linkOptions} />
+    </div>
+  )
+}
 
 export const SearchForm = ({ draft, issues, onChange, onSearch }: SearchFormProps) => {
   const isRunning = running.value !== undefined

@@ -43,24 +43,7 @@ export interface FieldProps extends FrameProps {
   readonly type?: "text" | "email" | "password" | "search" | "number" | "date" | "datetime-local"
   readonly value?: string | number | undefined
   readonly onInput?: (value: string) => void
-  readonly input?: {
-    readonly autocomplete?: string
-    readonly inputMode?: "numeric" | "search" | "text"
-    readonly list?: string
-    readonly max?: number | string
-    readonly maxLength?: number
-    readonly min?: number | string
-    readonly minLength?: number
-    readonly pattern?: string
-    readonly placeholder?: string
-    readonly required?: boolean
-    readonly spellcheck?: boolean
-    readonly step?: number
-    readonly dir?: "auto"
-    readonly disabled?: boolean
-    readonly autofocus?: boolean
-    readonly defaultValue?: string
-  }
+  readonly input?: Omit<InputHTMLAttributes, "type" | "value">
 }
 
 export const Field = ({ error, hint, input, label, name, onInput, type = "text", value }: FieldProps) => (

@@ -37,21 +37,19 @@ export const Table = <Row,>({ caption, columns, keyOf, rows }: TableProps<Row>) 
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ cell, isFigure, isHeader, isMinor, isNameHidden, name }) =>
-              isHeader ? (
-                <th key={name} scope="row" data-name={isNameHidden ? undefined : name}>
-                  {cell(row)}
-                </th>
-              ) : (
-                <td
+            {columns.map(({ cell, isFigure, isHeader, isMinor, isNameHidden, name }) => {
+              const Cell = isHeader ? "th" : "td"
+              return (
+                <Cell
                   key={name}
+                  scope={isHeader ? "row" : undefined}
                   class={[isFigure && "figure", isMinor && "minor"].filter(Boolean).join(" ") || undefined}
                   data-name={isNameHidden ? undefined : name}
                 >
                   {cell(row)}
-                </td>
+                </Cell>
               )
-            )}
+            })}
           </tr>
         ))}
       </tbody>
