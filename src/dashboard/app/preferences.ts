@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals"
+import { effect, signal } from "@preact/signals"
 
 const prefix = "quarry."
 
@@ -24,39 +24,35 @@ export type Theme = (typeof themes)[number]
 
 const themeOf = (text: string | null): Theme => themes.find((name) => name === text) ?? "system"
 
-export const theme = signal<Theme>(themeOf(read("theme")))
+export const theme = signal(themeOf(read("theme")))
 
 /** Time zone of the log. Usage is always counted in UTC. */
 export type Zone = "local" | "utc"
 
-export const zone = signal<Zone>(read("zone") === "utc" ? "utc" : "local")
+const zoneOf = (text: string | null): Zone => (text === "utc" ? "utc" : "local")
+
+export const zone = signal(zoneOf(read("zone")))
 
 export const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
-
-const paint = (): void => {
-  if (theme.value === "system") delete document.documentElement.dataset.theme
-  else document.documentElement.dataset.theme = theme.value
-}
 
 export const setTheme = (next: string): void => {
   theme.value = themeOf(next)
   write("theme", theme.value)
-  paint()
 }
 
 export const setZone = (next: string): void => {
-  zone.value = next === "utc" ? "utc" : "local"
+  zone.value = zoneOf(next)
   write("zone", zone.value)
 }
 
 export const startPreferences = (): void => {
-  paint()
+  effect(() => {
+    if (theme.value === "system") delete document.documentElement.dataset.theme
+    else document.documentElement.dataset.theme = theme.value
+  })
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === `${prefix}theme`) {
-      theme.value = themeOf(newValue)
-      paint()
-    }
-    if (key === `${prefix}zone`) zone.value = newValue === "utc" ? "utc" : "local"
+    if (key === `${prefix}theme`) theme.value = themeOf(newValue)
+    if (key === `${prefix}zone`) zone.value = zoneOf(newValue)
   })
 }
 

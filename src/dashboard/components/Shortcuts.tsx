@@ -8,29 +8,21 @@ const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 export const paletteKeys = isMac ? "⌘ K" : "Ctrl K"
 
+const shortcuts: ReadonlyArray<readonly [what: string, keys: ReadonlyArray<string>]> = [
+  ["Go to a page, key, or id", [paletteKeys]],
+  ...pageLinks.map(({ key, text }) => [text, ["g", key]] as const),
+  ["Show this list", ["?"]]
+]
+
 const Help = ({ onClose }: { readonly onClose: () => void }) => (
   <Dialog title="Keyboard shortcuts" onClose={onClose}>
     <dl class="shortcuts">
-      <div>
-        <dt>Go to a page, key, or id</dt>
-        <dd>
-          <kbd>{paletteKeys}</kbd>
-        </dd>
-      </div>
-      {pageLinks.map(({ key, text }) => (
-        <div key={key}>
-          <dt>{text}</dt>
-          <dd>
-            <kbd>g</kbd> <kbd>{key}</kbd>
-          </dd>
+      {shortcuts.map(([what, keys]) => (
+        <div key={what}>
+          <dt>{what}</dt>
+          <dd>{keys.flatMap((key) => [" ", <kbd key={key}>{key}</kbd>])}</dd>
         </div>
       ))}
-      <div>
-        <dt>Show this list</dt>
-        <dd>
-          <kbd>?</kbd>
-        </dd>
-      </div>
     </dl>
   </Dialog>
 )

@@ -29,11 +29,13 @@ const Fact = ({ children, name }: { readonly name: string; readonly children: Co
   </div>
 )
 
-const Id = ({ id, what }: { readonly id: string; readonly what: string }) => (
-  <span class="copied">
-    <code>{id}</code>
-    <CopyButton text={id} what={what} />
-  </span>
+const IdFact = ({ id, name, what }: { readonly name: string; readonly id: string; readonly what: string }) => (
+  <Fact name={name}>
+    <span class="copied">
+      <code>{id}</code>
+      <CopyButton text={id} what={what} />
+    </span>
+  </Fact>
 )
 
 const Caller = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: ReadonlyArray<Key> }) => {
@@ -101,19 +103,9 @@ const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: R
     <Fact name="Source">
       <a href={`${home}/log${queryText({ source: entry.source })}`}>{entry.source}</a>
     </Fact>
-    <Fact name="Search id">
-      <Id id={entry.id} what="the search id" />
-    </Fact>
-    {entry.request_id && (
-      <Fact name="Request id">
-        <Id id={entry.request_id} what="the request id" />
-      </Fact>
-    )}
-    {entry.batch_id && (
-      <Fact name="Batch">
-        <Id id={entry.batch_id} what="the batch id" />
-      </Fact>
-    )}
+    <IdFact name="Search id" id={entry.id} what="the search id" />
+    {entry.request_id && <IdFact name="Request id" id={entry.request_id} what="the request id" />}
+    {entry.batch_id && <IdFact name="Batch" id={entry.batch_id} what="the batch id" />}
   </dl>
 )
 

@@ -14,27 +14,27 @@ const issueOf = (issues: BoundsFieldsProps["issues"], field: string): string | u
 
 export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
   const [text, setText] = useState(initial)
-  const change = (name: keyof BoundsText) => (value: string) => setText({ ...text, [name]: value })
+  const field = (name: "expires" | "credits" | "networks") => ({
+    name,
+    value: text[name],
+    onInput: (value: string) => setText({ ...text, [name]: value })
+  })
   const expiresIssue = issueOf(issues, "expires_at")
   const budgetIssue = issueOf(issues, "budget")
   const networksIssue = issueOf(issues, "networks")
   return (
     <div class="stack">
       <Field
+        {...field("expires")}
         label="Expires (local time)"
-        name="expires"
         type="datetime-local"
-        value={text.expires}
-        onInput={change("expires")}
         error={expiresIssue && `The expiry ${expiresIssue}.`}
       />
       <div class="controls">
         <Field
+          {...field("credits")}
           label="Budget in credits"
-          name="credits"
           type="number"
-          value={text.credits}
-          onInput={change("credits")}
           error={budgetIssue && `The budget ${budgetIssue}.`}
           input={{ min: 1, step: 1, inputMode: "numeric" }}
         />
@@ -43,14 +43,12 @@ export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
           name="period"
           value={text.period}
           options={periodOptions}
-          onChange={change("period")}
+          onChange={(period) => setText({ ...text, period })}
         />
       </div>
       <Field
+        {...field("networks")}
         label="Networks"
-        name="networks"
-        value={text.networks}
-        onInput={change("networks")}
         hint="Networks that may use the key, such as 203.0.113.0/24 2001:db8::/32. Leave empty to allow all."
         error={networksIssue && `A network ${networksIssue}.`}
         input={{ autocomplete: "off", spellcheck: false }}

@@ -10,7 +10,7 @@ import { allTargets, optionNames } from "../../search/draft.ts"
 import { filterNames, filterTexts, isFiltered, optionTexts, rangeIn, ranges } from "../../search/logView.ts"
 import { outcomes } from "../ui/Badge.tsx"
 import { Choice } from "../ui/Choice.tsx"
-import { Field, SelectField } from "../ui/Field.tsx"
+import { Field, including, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { announce } from "../ui/Toast.tsx"
 import { targetText } from "./TargetName.tsx"
@@ -61,12 +61,6 @@ const nameOf = (key: Key): string => `${key.name} (${key.hint})${stateOf(key)}`
 
 type Known = ReadonlyArray<readonly [value: string, text: string]>
 
-const options = (allText: string, known: Known, value: string) => [
-  { value: "", text: allText },
-  ...known.map(([value, text]) => ({ value, text })),
-  ...(value === "" || known.some(([known]) => known === value) ? [] : [{ value, text: value }])
-]
-
 const useFields = (issues: LogFiltersProps["issues"]) => {
   const { query } = place.value
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
@@ -85,7 +79,10 @@ const useFields = (issues: LogFiltersProps["issues"]) => {
     select: (name: string, allText: string, known: Known) => ({
       name,
       value: value(name),
-      options: options(allText, known, value(name))
+      options: including(
+        [{ value: "", text: allText }, ...known.map(([value, text]) => ({ value, text }))],
+        value(name)
+      )
     })
   }
 }

@@ -18,7 +18,7 @@ import {
 import { cancel, creditsLeft, running } from "../../search/searches.ts"
 import { Button } from "../ui/Button.tsx"
 import { Choice } from "../ui/Choice.tsx"
-import { Field, FieldFrame, SelectField } from "../ui/Field.tsx"
+import { Field, FieldFrame, including, type Option, SelectField } from "../ui/Field.tsx"
 import { Table } from "../ui/Table.tsx"
 import { SearchOptions } from "./SearchOptions.tsx"
 import { aboutTarget, TargetName, targetText } from "./TargetName.tsx"
@@ -36,16 +36,6 @@ const countries = () =>
   geos
     .map((geo) => ({ value: geo, text: `${regions.of(geo.toUpperCase()) ?? geo} (${geo})` }))
     .sort((a, b) => a.text.localeCompare(b.text))
-
-interface Option {
-  readonly value: string
-  readonly text: string
-  readonly disabled?: boolean
-}
-
-/** Adds an unknown value from the URL to the options, so the form always shows what it sends. */
-const including = (options: ReadonlyArray<Option>, value: string): ReadonlyArray<Option> =>
-  options.some((option) => option.value === value) ? options : [...options, { value, text: value || "(empty)" }]
 
 const upTo = (max: number, most: number, why: string): ReadonlyArray<Option> =>
   Array.from({ length: most }, (_, index) => index + 1).map((value) =>

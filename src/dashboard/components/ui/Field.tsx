@@ -65,10 +65,20 @@ export const Field = ({ error, hint, input, label, name, onInput, type = "text",
   </FieldFrame>
 )
 
+export interface Option {
+  readonly value: string
+  readonly text: string
+  readonly disabled?: boolean
+}
+
+/** Adds an unknown value from the URL to the options, so the form always shows what it sends. */
+export const including = (options: ReadonlyArray<Option>, value: string): ReadonlyArray<Option> =>
+  options.some((option) => option.value === value) ? options : [...options, { value, text: value || "(empty)" }]
+
 export interface SelectFieldProps extends FrameProps {
   readonly name: string
   readonly value: string
-  readonly options: ReadonlyArray<{ readonly value: string; readonly text: string; readonly disabled?: boolean }>
+  readonly options: ReadonlyArray<Option>
   readonly disabled?: boolean
   readonly onChange?: (value: string) => void
 }
