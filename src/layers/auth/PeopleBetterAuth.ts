@@ -6,6 +6,7 @@ import { confirmPath } from "../../domain/accounts/OAuth.ts"
 import { People, PersonError } from "../../services/accounts/People.ts"
 import { Ids } from "../../services/Ids.ts"
 import { rowOf, rowsOf } from "../sql/Rows.ts"
+import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { endTokens } from "./betterAuth/EndTokens.ts"
 import type { SignInOptions } from "./betterAuth/Options.ts"
 import { storeResetToken, tokenCharacters } from "./ResetToken.ts"
@@ -22,17 +23,13 @@ interface Deps extends Pick<SignInOptions, "baseUrl" | "secrets"> {
 }
 
 const endSessions = ({ sql }: Deps) =>
-  Effect.fn("People.endSessions")(
-    function* (accountId: string) {
-      const people = yield* idRows(sql`select id from auth_users where account_id = ${accountId}`)
-      const ended = yield* Effect.forEach(people, ({ id }) =>
-        Effect.andThen(endTokens(sql, id), idRows(sql`delete from auth_sessions where user_id = ${id} returning id`))
-      )
-      return ended.flat().length
-    },
-    sql.withTransaction,
-    Effect.orDie
-  )
+  Effect.fn("People.endSessions")(function* (accountId: string) {
+    const people = yield* idRows(sql`select id from auth_users where account_id = ${accountId}`)
+    const ended = yield* Effect.forEach(people, ({ id }) =>
+      Effect.andThen(endTokens(sql, id), idRows(sql`delete from auth_sessions where user_id = ${id} returning id`))
+    )
+    return ended.flat().length
+  }, inTransaction(sql))
 
 const setEmail = ({ sql }: Deps) =>
   Effect.fn("People.setEmail")(
@@ -48,7 +45,7 @@ const setEmail = ({ sql }: Deps) =>
     sql.withTransaction,
     (effect, _, email) =>
       Effect.catchReason(effect, "SqlError", "UniqueViolation", () => PersonError.taken(normalizeEmail(email))),
-    Effect.catchTag("SqlError", Effect.die)
+    dieOnSqlError
   )
 
 /** A random token of 128 bits, in the library's format so that a rotation of the secret can find it. */
@@ -72,19 +69,15 @@ const personOf = Effect.fnUntraced(function* (deps: Deps, { email, id }: Account
 })
 
 const makeSignInLink = (deps: Deps) =>
-  Effect.fn("People.makeSignInLink")(
-    function* (account: Account) {
-      if (account.email === "") return yield* PersonError.withoutAddress(account.id)
-      const token = yield* makeToken(deps)
-      const [{ secret }] = deps.secrets.values()
-      const stored = yield* expiryRow(storeResetToken(deps.sql, secret, token, yield* personOf(deps, account)))
-      const page = new URL(confirmPath, deps.baseUrl)
-      page.searchParams.set("token", token)
-      return { link: Redacted.make(page.href), expiresAt: stored?.expires_at.getTime() ?? 0 }
-    },
-    deps.sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+  Effect.fn("People.makeSignInLink")(function* (account: Account) {
+    if (account.email === "") return yield* PersonError.withoutAddress(account.id)
+    const token = yield* makeToken(deps)
+    const [{ secret }] = deps.secrets.values()
+    const stored = yield* expiryRow(storeResetToken(deps.sql, secret, token, yield* personOf(deps, account)))
+    const page = new URL(confirmPath, deps.baseUrl)
+    page.searchParams.set("token", token)
+    return { link: Redacted.make(page.href), expiresAt: stored?.expires_at.getTime() ?? 0 }
+  }, inTransaction(deps.sql))
 
 /** Does not load the sign-in library. */
 export const layer = ({

@@ -6,6 +6,7 @@ import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
 import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
+import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
 import type { SignInOptions } from "./betterAuth/Options.ts"
@@ -21,23 +22,20 @@ interface Deps {
 
 /** Reads the session on every request, so that a session ends on all replicas at once. */
 const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate"] =>
-  Effect.fn("Sessions.authenticate")(
-    function* (cookie) {
-      const token = tokenOf(secrets, cookie)
-      if (token === undefined) return yield* unauthorized
-      const row = yield* retryTransient(
-        sessionRow(sql`
+  Effect.fn("Sessions.authenticate")(function* (cookie) {
+    const token = tokenOf(secrets, cookie)
+    if (token === undefined) return yield* unauthorized
+    const row = yield* retryTransient(
+      sessionRow(sql`
           select ${sql.literal(accountColumns)}, s.id as session_id
           from auth_sessions s
           join auth_users u on u.id = s.user_id
           join accounts a on a.id = u.account_id and a.deleted_at is null
           where s.digest = any (${digestsOf(secrets, "session", token)}::text[]) and s.expires_at > clock_timestamp()`)
-      )
-      if (row === undefined) return yield* unauthorized
-      return { _tag: "session" as const, account: toAccount(row), sessionId: row.session_id }
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    )
+    if (row === undefined) return yield* unauthorized
+    return { _tag: "session" as const, account: toAccount(row), sessionId: row.session_id }
+  }, dieOnSqlError)
 
 const openRows = rowsOf(
   Schema.Struct({
@@ -68,35 +66,27 @@ const list = ({ sql }: Deps): Sessions["Service"]["list"] =>
 const unknownSession = new NotFound({ message: "The account has no such session." })
 
 const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
-  Effect.fn("Sessions.end")(
-    function* (accountId, sessionId) {
-      // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
-      const people = yield* personRows(sql`select id from auth_users where account_id = ${accountId} for update`)
-      const ended = yield* personRows(sql`
+  Effect.fn("Sessions.end")(function* (accountId, sessionId) {
+    // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
+    const people = yield* personRows(sql`select id from auth_users where account_id = ${accountId} for update`)
+    const ended = yield* personRows(sql`
         delete from auth_sessions where id = ${sessionId} and ${sql.in(
           "user_id",
           people.map(({ id }) => id)
         )} returning id`)
-      if (ended.length === 0) return yield* unknownSession
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    if (ended.length === 0) return yield* unknownSession
+  }, inTransaction(sql))
 
 const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
-  Effect.fn("Sessions.forget")(
-    function* (accountId) {
-      // Foreign keys delete the person's sessions, identities and tokens.
-      const people = yield* personRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
-      yield* sql`delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})`
-      yield* sql`delete from auth_verifications where ${sql.in(
-        "value",
-        people.map(({ id }) => id)
-      )}`
-    },
-    sql.withTransaction,
-    Effect.orDie
-  )
+  Effect.fn("Sessions.forget")(function* (accountId) {
+    // Foreign keys delete the person's sessions, identities and tokens.
+    const people = yield* personRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
+    yield* sql`delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})`
+    yield* sql`delete from auth_verifications where ${sql.in(
+      "value",
+      people.map(({ id }) => id)
+    )}`
+  }, inTransaction(sql))
 
 /** Does not load the sign-in library. */
 export const layer = ({

@@ -5,6 +5,7 @@ import { unauthorized } from "../../../domain/errors.ts"
 import { AccessTokens } from "../../../services/accounts/AccessTokens.ts"
 import { AccountRow, toAccount } from "../../sql/accounts/AccountsSql.ts"
 import { columnsOf, rowOf } from "../../sql/Rows.ts"
+import { dieOnSqlError } from "../../sql/Transaction.ts"
 import { retryTransient } from "../../sql/Transient.ts"
 import { digestsOf } from "../betterAuth/Digest.ts"
 import type { SignInOptions } from "../betterAuth/Options.ts"
@@ -36,12 +37,11 @@ export const layer = ({
       const resources = JSON.stringify([resourceOf(baseUrl)])
 
       return AccessTokens.of({
-        authenticate: Effect.fn("AccessTokens.authenticate")(
-          function* (presented) {
-            const [, token] = tokenPattern.exec(Redacted.value(presented)) ?? []
-            if (token === undefined) return yield* unauthorized
-            const row = yield* retryTransient(
-              tokenRow(sql`
+        authenticate: Effect.fn("AccessTokens.authenticate")(function* (presented) {
+          const [, token] = tokenPattern.exec(Redacted.value(presented)) ?? []
+          if (token === undefined) return yield* unauthorized
+          const row = yield* retryTransient(
+            tokenRow(sql`
                 select ${sql.literal(accountColumns)}, t.scopes as granted, b.origin_id as budget_id
                 from auth_access_tokens t
                 join auth_users u on u.id = t.user_id
@@ -49,14 +49,12 @@ export const layer = ({
                 left join key_bounds b on b.origin_id = ${sql.literal(appBudgetSql)}
                 where t.digest = any (${digestsOf(secrets, "access_token", token)}::text[]) and t.expires_at > clock_timestamp()
                   and t.revoked_at is null and t.resources = ${resources}`)
-            )
-            if (row === undefined) return yield* unauthorized
-            const bounds =
-              row.budget_id === null ? undefined : { budgetId: row.budget_id, targets: undefined, networks: undefined }
-            return { _tag: "oauth" as const, account: toAccount(row), scopes: scopesIn(row.granted), bounds }
-          },
-          Effect.catchTag("SqlError", Effect.die)
-        )
+          )
+          if (row === undefined) return yield* unauthorized
+          const bounds =
+            row.budget_id === null ? undefined : { budgetId: row.budget_id, targets: undefined, networks: undefined }
+          return { _tag: "oauth" as const, account: toAccount(row), scopes: scopesIn(row.granted), bounds }
+        }, dieOnSqlError)
       })
     })
   )

@@ -5,6 +5,7 @@ import { NotFound } from "../../../domain/errors.ts"
 import { budgetOfApp } from "../../../domain/keys/Budget.ts"
 import { ConnectedApps, maxListedApps } from "../../../services/accounts/ConnectedApps.ts"
 import { rowsOf } from "../../sql/Rows.ts"
+import { inTransaction } from "../../sql/Transaction.ts"
 
 const idRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
@@ -70,25 +71,21 @@ const limit = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["limit"] =>
 const unknownApp = new NotFound({ message: "The account has no such app." })
 
 const end = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["end"] =>
-  Effect.fn("ConnectedApps.end")(
-    function* (accountId, appId) {
-      // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
-      const [person] = yield* idRows(sql`select id from auth_users where account_id = ${accountId} for update`)
-      const [app] = yield* idRows(
-        sql`select a.client_id as id from auth_apps a where ${sql.literal(publicId)} = ${appId}`
-      )
-      if (person === undefined || app === undefined) return yield* unknownApp
-      const ended = yield* Effect.forEach(["auth_access_tokens", "auth_refresh_tokens", "auth_consents"], (table) =>
-        idRows(sql`
+  Effect.fn("ConnectedApps.end")(function* (accountId, appId) {
+    // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
+    const [person] = yield* idRows(sql`select id from auth_users where account_id = ${accountId} for update`)
+    const [app] = yield* idRows(
+      sql`select a.client_id as id from auth_apps a where ${sql.literal(publicId)} = ${appId}`
+    )
+    if (person === undefined || app === undefined) return yield* unknownApp
+    const ended = yield* Effect.forEach(["auth_access_tokens", "auth_refresh_tokens", "auth_consents"], (table) =>
+      idRows(sql`
             delete from ${sql(table)} where user_id = ${person.id} and client_id = ${app.id} returning client_id as id`)
-      )
-      if (ended.flat().length === 0) return yield* unknownApp
-      // Keeps counting what the app has spent today, in case it is connected again.
-      yield* sql`delete from key_bounds where origin_id = ${budgetOfApp(accountId, app.id)}`
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    )
+    if (ended.flat().length === 0) return yield* unknownApp
+    // Keeps counting what the app has spent today, in case it is connected again.
+    yield* sql`delete from key_bounds where origin_id = ${budgetOfApp(accountId, app.id)}`
+  }, inTransaction(sql))
 
 export const layer: Layer.Layer<ConnectedApps, never, SqlClient.SqlClient> = Layer.effect(
   ConnectedApps,

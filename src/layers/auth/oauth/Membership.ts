@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Accounts } from "../../../services/accounts/Accounts.ts"
 import { rowOf } from "../../sql/Rows.ts"
+import { inTransaction } from "../../sql/Transaction.ts"
 import type { SignUps } from "../SignUps.ts"
 
 const PersonRow = Schema.Struct({
@@ -45,19 +46,15 @@ export const makeMembership = Effect.fnUntraced(function* (options: Pick<Deps, "
   const sql = yield* SqlClient.SqlClient
   const deps: Deps = { ...options, sql, accounts: yield* Accounts }
 
-  const join = Effect.fn("Membership.join")(
-    function* (userId: string) {
-      const person = yield* personRow(sql`
+  const join = Effect.fn("Membership.join")(function* (userId: string) {
+    const person = yield* personRow(sql`
         select u.email, u.email_verified, a.id as account_id
         from auth_users u left join accounts a on a.id = u.account_id and a.deleted_at is null
         where u.id = ${userId} for update of u`)
-      if (person === undefined || person.account_id !== null) return
-      const account = yield* accountFor(deps, person)
-      if (account !== undefined) yield* sql`update auth_users set account_id = ${account.id} where id = ${userId}`
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    if (person === undefined || person.account_id !== null) return
+    const account = yield* accountFor(deps, person)
+    if (account !== undefined) yield* sql`update auth_users set account_id = ${account.id} where id = ${userId}`
+  }, inTransaction(sql))
 
   return { join }
 })

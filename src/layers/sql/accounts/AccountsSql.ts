@@ -18,6 +18,7 @@ import { Ids } from "../../../services/Ids.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import { originOf } from "../keys/KeyRows.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
+import { dieOnSqlError, inTransaction } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { dropPending } from "../webhooks/EventDrops.ts"
 
@@ -117,22 +118,21 @@ const enterPeriod = Effect.fnUntraced(function* (
 
 const create = (deps: Deps) => {
   const { clock, ids, plans, sql } = deps
-  return Effect.fn("Accounts.create")(
-    function* (choice: PlanChoice & { readonly email: string }) {
-      const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
-      const account: Account = {
-        id: yield* ids.make("acc_"),
-        email: normalizeEmail(choice.email),
-        plan: choice.plan,
-        quota,
-        concurrency,
-        cycleStart: choice.cycleStart,
-        createdAt: yield* storeTime(clock),
-        suspendedAt: undefined,
-        ...agreed,
-        ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
-      }
-      const inserted = yield* sql`
+  return Effect.fn("Accounts.create")(function* (choice: PlanChoice & { readonly email: string }) {
+    const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
+    const account: Account = {
+      id: yield* ids.make("acc_"),
+      email: normalizeEmail(choice.email),
+      plan: choice.plan,
+      quota,
+      concurrency,
+      cycleStart: choice.cycleStart,
+      createdAt: yield* storeTime(clock),
+      suspendedAt: undefined,
+      ...agreed,
+      ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
+    }
+    const inserted = yield* sql`
         insert into accounts (
           id, email, plan, quota, concurrency, cycle_start, created_at, pack_rate, quota_agreed, concurrency_agreed
         ) values (
@@ -142,23 +142,19 @@ const create = (deps: Deps) => {
         )
         on conflict do nothing
         returning id`
-      if (inserted.length === 0) return yield* AccountError.taken(account.email)
-      yield* sql`insert into wallets (account_id) values (${account.id})`
-      yield* enterPeriod(deps, account, { quota: choice.quota, own: choice.quota })
-      return account
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    if (inserted.length === 0) return yield* AccountError.taken(account.email)
+    yield* sql`insert into wallets (account_id) values (${account.id})`
+    yield* enterPeriod(deps, account, { quota: choice.quota, own: choice.quota })
+    return account
+  }, inTransaction(sql))
 }
 
 const setPlan = (deps: Deps) => {
   const { plans, sql } = deps
-  return Effect.fn("Accounts.setPlan")(
-    function* (id: string, choice: PlanChoice) {
-      const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
-      yield* sql`select from wallets where account_id = ${id} for update`
-      const changed = yield* changedRow(sql`
+  return Effect.fn("Accounts.setPlan")(function* (id: string, choice: PlanChoice) {
+    const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
+    yield* sql`select from wallets where account_id = ${id} for update`
+    const changed = yield* changedRow(sql`
         update accounts set plan = ${choice.plan}, quota = ${quota}, concurrency = ${concurrency},
           cycle_start = case when ${choice.plan} = 'trial' then null
             else coalesce(${toDate(choice.cycleStart)}::timestamptz, cycle_start) end,
@@ -167,15 +163,12 @@ const setPlan = (deps: Deps) => {
           next_concurrency = null, next_plan_at = null
         where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}, marketplace_user is not null as subscriber`)
-      const row = yield* found(changed, id)
-      if (row.subscriber) return yield* AccountError.subscriber
-      const account = toAccount(row)
-      yield* enterPeriod(deps, account, { quota, own: choice.quota })
-      return account
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    const row = yield* found(changed, id)
+    if (row.subscriber) return yield* AccountError.subscriber
+    const account = toAccount(row)
+    yield* enterPeriod(deps, account, { quota, own: choice.quota })
+    return account
+  }, inTransaction(sql))
 }
 
 const setEmail = (deps: Deps) => {
@@ -197,7 +190,7 @@ const setEmail = (deps: Deps) => {
     sql.withTransaction,
     (effect, _, email) =>
       Effect.catchReason(effect, "SqlError", "UniqueViolation", () => AccountError.taken(normalizeEmail(email))),
-    Effect.catchTag("SqlError", Effect.die)
+    dieOnSqlError
   )
 }
 
@@ -214,19 +207,16 @@ const suspend = ({ clock, sql }: Deps) =>
     },
     sql.withTransaction,
     retryTransient,
-    Effect.catchTag("SqlError", Effect.die)
+    dieOnSqlError
   )
 
 const resume = ({ sql }: Deps) =>
-  Effect.fn("Accounts.resume")(
-    function* (id: string) {
-      const row = yield* accountRow(sql`
+  Effect.fn("Accounts.resume")(function* (id: string) {
+    const row = yield* accountRow(sql`
         update accounts set suspended_at = null where id = ${id} and deleted_at is null
         returning ${sql.literal(accountColumns)}`)
-      return toAccount(yield* found(row, id))
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    return toAccount(yield* found(row, id))
+  }, dieOnSqlError)
 
 const readSubscriber = ({ sql }: Deps, user: string) =>
   Effect.map(
@@ -299,53 +289,43 @@ const leaveProvider = ({ sql }: Deps, id: string, now: Date) => sql`
 
 const remove = (deps: Deps) => {
   const { clock, sql } = deps
-  return Effect.fn("Accounts.remove")(
-    function* (id: string) {
-      const now = new Date(yield* storeTime(clock))
-      yield* sql`select from wallets where account_id = ${id} for update`
-      const [removed] = yield* sql`
+  return Effect.fn("Accounts.remove")(function* (id: string) {
+    const now = new Date(yield* storeTime(clock))
+    yield* sql`select from wallets where account_id = ${id} for update`
+    const [removed] = yield* sql`
         update accounts set email = '', marketplace_user = null, deleted_at = ${now}
         where id = ${id} and deleted_at is null
         returning id`
-      yield* found(removed, id)
-      yield* leaveProvider(deps, id, now)
-      yield* removeEvents(deps, id)
-      yield* sql`
+    yield* found(removed, id)
+    yield* leaveProvider(deps, id, now)
+    yield* removeEvents(deps, id)
+    yield* sql`
         delete from key_bounds b using api_keys k
         where k.account_id = ${id} and b.origin_id = ${sql.literal(originOf("k"))}`
-      yield* sql`
+    yield* sql`
         update api_keys set revoked_at = least(revoked_at, ${now}), label = '', hint = '' where account_id = ${id}`
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+  }, inTransaction(sql))
 }
 
 const byId = ({ sql }: Deps) =>
-  Effect.fn("Accounts.byId")(
-    function* (id: string) {
-      const row = yield* retryTransient(
-        accountRow(sql`
+  Effect.fn("Accounts.byId")(function* (id: string) {
+    const row = yield* retryTransient(
+      accountRow(sql`
           select ${sql.literal(accountColumns)} from accounts where id = ${id} and deleted_at is null`)
-      )
-      return toAccount(yield* found(row, id))
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    )
+    return toAccount(yield* found(row, id))
+  }, dieOnSqlError)
 
 const byEmail = ({ sql }: Deps) =>
-  Effect.fn("Accounts.byEmail")(
-    function* (email: string) {
-      const address = normalizeEmail(email)
-      const row = yield* retryTransient(
-        accountRow(sql`
+  Effect.fn("Accounts.byEmail")(function* (email: string) {
+    const address = normalizeEmail(email)
+    const row = yield* retryTransient(
+      accountRow(sql`
           select ${sql.literal(accountColumns)} from accounts
           where email = ${address} and email <> '' and deleted_at is null`)
-      )
-      return toAccount(yield* found(row, address))
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    )
+    return toAccount(yield* found(row, address))
+  }, dieOnSqlError)
 
 const list = ({ sql }: Deps) =>
   Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text }: AccountQuery) {

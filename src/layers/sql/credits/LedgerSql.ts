@@ -23,6 +23,7 @@ import { ReplicaId } from "../../../services/operations/Replicas.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import { holdsSwept } from "../../../services/telemetry/Metrics.ts"
 import * as AnswerBytes from "../search/AnswerBytes.ts"
+import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { repairBooks } from "./LedgerRepair.ts"
 import * as Statements from "./LedgerStatements.ts"
@@ -229,34 +230,28 @@ const grant = (deps: Deps) =>
   })
 
 const adjust = (deps: Deps) =>
-  Effect.fn("Ledger.adjust")(
-    function* (adjustment: Adjustment) {
-      const cause = `adjustment:${yield* deps.ids.requestId}`
-      for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
-        const row = yield* retryTransient(Statements.adjustCredits(deps, adjustment, cause))
-        if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
-        switch (row.status) {
-          case "adjusted":
-            return toAllowance(row)
-          case "impossible":
-            return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
-          case "stale":
-            yield* openPeriod(deps, adjustment.accountId, row)
-        }
+  Effect.fn("Ledger.adjust")(function* (adjustment: Adjustment) {
+    const cause = `adjustment:${yield* deps.ids.requestId}`
+    for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
+      const row = yield* retryTransient(Statements.adjustCredits(deps, adjustment, cause))
+      if (row === undefined) return yield* noSuchAccount(adjustment.accountId)
+      switch (row.status) {
+        case "adjusted":
+          return toAllowance(row)
+        case "impossible":
+          return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...toAllowance(row), held: Number(row.held) })
+        case "stale":
+          yield* openPeriod(deps, adjustment.accountId, row)
       }
-      return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    }
+    return yield* Effect.die(new Error(`the period of account ${adjustment.accountId} could not be opened`))
+  }, dieOnSqlError)
 
 const repair = (deps: Deps) =>
-  Effect.fn("Ledger.repair")(
-    function* (repair: Repair) {
-      const cause = `repair:${yield* deps.ids.requestId}`
-      return yield* Effect.provideService(repairBooks(repair, cause), SqlClient.SqlClient, deps.sql)
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+  Effect.fn("Ledger.repair")(function* (repair: Repair) {
+    const cause = `repair:${yield* deps.ids.requestId}`
+    return yield* Effect.provideService(repairBooks(repair, cause), SqlClient.SqlClient, deps.sql)
+  }, dieOnSqlError)
 
 const verify = (sql: SqlClient.SqlClient, options: { readonly isFull: boolean }) =>
   Effect.map(Effect.orDie(retryTransient(VerificationRuns.verify(sql, options))), ({ discrepancies }) => discrepancies)

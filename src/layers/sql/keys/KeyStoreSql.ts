@@ -22,6 +22,7 @@ import {
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
+import { dieOnSqlError, inTransaction } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { isActive, originOf, readKeys } from "./KeyRows.ts"
 import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
@@ -145,16 +146,12 @@ const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: strin
 })
 
 const create = (deps: Deps) =>
-  Effect.fn("KeyStore.create")(
-    function* (accountId: string, options: NewKeyOptions) {
-      const now = yield* storeTime(deps.clock)
-      yield* requireFuture(options.bounds, now)
-      if ((yield* countActive(deps, accountId)) >= maxActiveKeys) return yield* tooManyKeys
-      return yield* issue(deps, { ...options, accountId, originId: null }, new Date(now))
-    },
-    deps.sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+  Effect.fn("KeyStore.create")(function* (accountId: string, options: NewKeyOptions) {
+    const now = yield* storeTime(deps.clock)
+    yield* requireFuture(options.bounds, now)
+    if ((yield* countActive(deps, accountId)) >= maxActiveKeys) return yield* tooManyKeys
+    return yield* issue(deps, { ...options, accountId, originId: null }, new Date(now))
+  }, inTransaction(deps.sql))
 
 const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
   Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
@@ -169,22 +166,19 @@ const isNamed = (sql: SqlClient.SqlClient, alias: string, id: string, accountId:
 const missing = (id: string, accountId: string | undefined) => (accountId === undefined ? noActiveKey(id) : noSuchKey)
 
 const revoke = (deps: Deps) =>
-  Effect.fn("KeyStore.revoke")(
-    function* (id: string, accountId: string | undefined) {
-      const { clock, sql } = deps
-      const now = new Date(yield* storeTime(clock))
-      const keys = yield* changedRows(sql`
+  Effect.fn("KeyStore.revoke")(function* (id: string, accountId: string | undefined) {
+    const { clock, sql } = deps
+    const now = new Date(yield* storeTime(clock))
+    const keys = yield* changedRows(sql`
         update api_keys k set revoked_at = ${now} from api_keys t
         where ${isNamed(sql, "t", id, accountId)} and ${isActive(sql, "t", now)}
           and k.account_id = t.account_id and ${isActive(sql, "k", now)}
           and (k.id = t.id or (t.revoked_at is null and ${sql.literal(`${originOf("k")} = ${originOf("t")}`)}))
         returning ${sql.literal(changedColumns)}`)
-      if (keys.length === 0) return yield* missing(id, accountId)
-      yield* forget(deps, keys)
-      return yield* readKey(deps, id, now)
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    if (keys.length === 0) return yield* missing(id, accountId)
+    yield* forget(deps, keys)
+    return yield* readKey(deps, id, now)
+  }, dieOnSqlError)
 
 const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey, now: Date) {
   const row = yield* countRow(sql`
@@ -195,51 +189,45 @@ const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey,
 })
 
 const rotate = (deps: Deps) =>
-  Effect.fn("KeyStore.rotate")(
-    function* (id: string, accountId: string | undefined, graceSeconds: number) {
-      const { clock, sql } = deps
-      const now = yield* storeTime(clock)
-      const replace = Effect.gen(function* () {
-        const old = yield* changedRow(sql`
+  Effect.fn("KeyStore.rotate")(function* (id: string, accountId: string | undefined, graceSeconds: number) {
+    const { clock, sql } = deps
+    const now = yield* storeTime(clock)
+    const replace = Effect.gen(function* () {
+      const old = yield* changedRow(sql`
           update api_keys k set revoked_at = ${new Date(now + graceSeconds * 1000)}
           where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null
           returning ${sql.literal(changedColumns)}`)
-        if (old === undefined) return yield* missing(id, accountId)
-        if (graceSeconds > 0 && (yield* countGraces(deps, old, new Date(now))) >= maxGraces) return yield* tooManyGraces
-        const { account_id, label, mode, origin_id } = old
-        const issued = yield* issue(deps, { accountId: account_id, label, mode, originId: origin_id }, new Date(now))
-        return { old, issued }
-      })
-      const { issued, old } = yield* sql.withTransaction(replace)
-      yield* forget(deps, [old])
-      return issued
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+      if (old === undefined) return yield* missing(id, accountId)
+      if (graceSeconds > 0 && (yield* countGraces(deps, old, new Date(now))) >= maxGraces) return yield* tooManyGraces
+      const { account_id, label, mode, origin_id } = old
+      const issued = yield* issue(deps, { accountId: account_id, label, mode, originId: origin_id }, new Date(now))
+      return { old, issued }
+    })
+    const { issued, old } = yield* sql.withTransaction(replace)
+    yield* forget(deps, [old])
+    return issued
+  }, dieOnSqlError)
 
 const bind = (deps: Deps) =>
-  Effect.fn("KeyStore.bind")(
-    function* (id: string, accountId: string | undefined, change: BoundsChange) {
-      const { clock, sql } = deps
-      const at = yield* storeTime(clock)
-      const now = new Date(at)
-      yield* requireFuture(change, at)
-      const write = Effect.gen(function* () {
-        const key = yield* changedRow(sql`
+  Effect.fn("KeyStore.bind")(function* (id: string, accountId: string | undefined, change: BoundsChange) {
+    const { clock, sql } = deps
+    const at = yield* storeTime(clock)
+    const now = new Date(at)
+    yield* requireFuture(change, at)
+    const write = Effect.gen(function* () {
+      const key = yield* changedRow(sql`
           select ${sql.literal(changedColumns)} from api_keys k
           where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null for no key update`)
-        if (key === undefined) return yield* missing(id, accountId)
-        yield* writeBounds(deps, key.origin_id, change)
-        return yield* changedRows(sql`
+      if (key === undefined) return yield* missing(id, accountId)
+      yield* writeBounds(deps, key.origin_id, change)
+      return yield* changedRows(sql`
           select ${sql.literal(changedColumns)} from api_keys k
           where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
             and ${isActive(sql, "k", now)}`)
-      })
-      yield* forget(deps, yield* sql.withTransaction(write))
-      return yield* readKey(deps, id, now)
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    })
+    yield* forget(deps, yield* sql.withTransaction(write))
+    return yield* readKey(deps, id, now)
+  }, dieOnSqlError)
 
 const list = ({ clock, sql }: Deps) =>
   Effect.fn("KeyStore.list")(function* (accountId: string) {

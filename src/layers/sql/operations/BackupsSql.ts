@@ -10,6 +10,7 @@ import * as VerificationRuns from "../credits/VerificationRuns.ts"
 import * as Migrations from "../Migrations.ts"
 import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
+import { dieOnSqlError } from "../Transaction.ts"
 import * as BackupTables from "./BackupTables.ts"
 
 // A backup is gzipped text. The first line describes it, each table has a line before and after its rows, and the last
@@ -115,7 +116,7 @@ const take =
               sql`set transaction isolation level repeatable read, read only`,
               Effect.andThen(BackupTables.exactTexts(sql), writeAll(sql, write))
             )
-          ).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.catchTag("SqlError", Effect.die))
+          ).pipe(Effect.provideService(SqlClient.SqlClient, sql), dieOnSqlError)
           yield* Queue.offer(queue, `${JSON.stringify({ sha256: digest.digest("hex") })}\n`)
           yield* onEnd(report)
           yield* Queue.end(queue)

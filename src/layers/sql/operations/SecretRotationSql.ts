@@ -3,6 +3,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type SecretName, secretNames } from "../../../services/operations/Keyrings.ts"
 import { SecretMismatch, SecretRotation, type SecretStatus } from "../../../services/operations/SecretRotation.ts"
 import { rowOf } from "../Rows.ts"
+import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import {
   addFingerprints,
@@ -129,8 +130,8 @@ export const layer = (given: GivenSecrets): Layer.Layer<SecretRotation, never, S
         sql.withTransaction(Effect.andThen(sql`select from secret_fingerprints order by name, role for update`, effect))
       return SecretRotation.of({
         status: Effect.orDie(retryTransient(statuses(deps))),
-        rotate: Effect.catchTag(once(rotate(deps)), "SqlError", Effect.die),
-        finish: ({ force }) => Effect.catchTag(once(finish(deps, force)), "SqlError", Effect.die),
+        rotate: dieOnSqlError(once(rotate(deps))),
+        finish: ({ force }) => dieOnSqlError(once(finish(deps, force))),
         adopt: Effect.orDie(once(adopt(deps)))
       })
     })

@@ -10,6 +10,7 @@ import {
 import { pageTarget } from "../../../domain/search/Target.ts"
 import { QueryLog } from "../../../services/search/QueryLog.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
+import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
 
@@ -144,17 +145,14 @@ const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granu
 }
 
 const usage = (sql: SqlClient.SqlClient) =>
-  Effect.fn("QueryLog.usage")(
-    function* (accountId: string, query: UsageQuery) {
-      // JIT compilation of this statement takes longer than running it.
-      const withoutCompiling = sql.withTransaction(
-        Effect.andThen(sql`set local jit = off`, bucketRows(usageBuckets(sql, accountId, query)))
-      )
-      const rows = yield* retryTransient(withoutCompiling)
-      return rows.length > maxRows ? yield* tooManyRows : rows.map(toBucket)
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+  Effect.fn("QueryLog.usage")(function* (accountId: string, query: UsageQuery) {
+    // JIT compilation of this statement takes longer than running it.
+    const withoutCompiling = sql.withTransaction(
+      Effect.andThen(sql`set local jit = off`, bucketRows(usageBuckets(sql, accountId, query)))
+    )
+    const rows = yield* retryTransient(withoutCompiling)
+    return rows.length > maxRows ? yield* tooManyRows : rows.map(toBucket)
+  }, dieOnSqlError)
 
 const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Position | undefined) =>
   positionRow(sql`

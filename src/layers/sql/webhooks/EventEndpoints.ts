@@ -20,6 +20,7 @@ import {
 } from "../../../services/webhooks/EventBooks.ts"
 import * as SealedSecret from "../operations/SealedSecret.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
+import { dieOnSqlError, inTransaction } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { dropPending } from "./EventDrops.ts"
 import { DeliveryRow, deliveryColumns, EndpointRow, endpointColumns, toDelivery, toEndpoint } from "./EventRows.ts"
@@ -45,24 +46,20 @@ const settingsRow = rowOf(
 
 const addEndpoint = (deps: Deps) => {
   const { clock, keyring, sql } = deps
-  return Effect.fn("EventBooks.addEndpoint")(
-    function* (accountId: string, { id, secret, types, url }: NewEndpoint) {
-      // Concurrent creations must count each other's endpoints.
-      yield* sql`select from accounts where id = ${accountId} for no key update`
-      const counted = yield* countRow(sql`
+  return Effect.fn("EventBooks.addEndpoint")(function* (accountId: string, { id, secret, types, url }: NewEndpoint) {
+    // Concurrent creations must count each other's endpoints.
+    yield* sql`select from accounts where id = ${accountId} for no key update`
+    const counted = yield* countRow(sql`
         select count(*)::int as count from webhook_endpoints where account_id = ${accountId}`)
-      if ((counted?.count ?? 0) >= maxEndpoints) return yield* tooManyEndpoints
-      const sealed = SealedSecret.seal(keyring, id, secret)
-      const row = yield* endpointRow(sql`
+    if ((counted?.count ?? 0) >= maxEndpoints) return yield* tooManyEndpoints
+    const sealed = SealedSecret.seal(keyring, id, secret)
+    const row = yield* endpointRow(sql`
         insert into webhook_endpoints (id, account_id, url, types, secret, secret_key, created_at)
         values (${id}, ${accountId}, ${url}, ${types}::text[], ${sealed.bytes}, ${sealed.key},
           ${new Date(yield* storeTime(clock))})
         returning ${sql.literal(endpointColumns)}`)
-      return row === undefined ? yield* Effect.die(new Error("an inserted endpoint was not returned")) : toEndpoint(row)
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    return row === undefined ? yield* Effect.die(new Error("an inserted endpoint was not returned")) : toEndpoint(row)
+  }, inTransaction(sql))
 }
 
 /** Pending deliveries fail, and can be resent manually. */
@@ -103,33 +100,34 @@ const changeEndpoint = (deps: Deps) => {
     sql.withTransaction,
     // May deadlock with the recording of an attempt, which locks the delivery before the endpoint.
     retryTransient,
-    Effect.catchTag("SqlError", Effect.die)
+    dieOnSqlError
   )
 }
 
 const sealedRow = rowOf(Schema.Struct({ secret: Schema.Uint8Array, secret_key: Schema.String }))
 
 const replaceSecret = ({ clock, keyring, sql }: Deps) =>
-  Effect.fn("EventBooks.replaceSecret")(
-    function* (accountId: string, id: string, secret: Redacted.Redacted, graceMs: number) {
-      if (!isCarriable(id)) return yield* noSuchEndpoint
-      const until = new Date((yield* storeTime(clock)) + graceMs)
-      const before = yield* sealedRow(sql`
+  Effect.fn("EventBooks.replaceSecret")(function* (
+    accountId: string,
+    id: string,
+    secret: Redacted.Redacted,
+    graceMs: number
+  ) {
+    if (!isCarriable(id)) return yield* noSuchEndpoint
+    const until = new Date((yield* storeTime(clock)) + graceMs)
+    const before = yield* sealedRow(sql`
         select secret, secret_key from webhook_endpoints where id = ${id} and account_id = ${accountId} for update`)
-      if (before === undefined) return yield* noSuchEndpoint
-      const sealed = SealedSecret.seal(keyring, id, secret)
-      // Encrypts both with the same AUTH_SECRET. Drops an old secret that can no longer be decrypted.
-      const old = SealedSecret.open(keyring, id, { bytes: before.secret, key: before.secret_key })
-      const row = yield* endpointRow(sql`
+    if (before === undefined) return yield* noSuchEndpoint
+    const sealed = SealedSecret.seal(keyring, id, secret)
+    // Encrypts both with the same AUTH_SECRET. Drops an old secret that can no longer be decrypted.
+    const old = SealedSecret.open(keyring, id, { bytes: before.secret, key: before.secret_key })
+    const row = yield* endpointRow(sql`
         update webhook_endpoints set secret = ${sealed.bytes}, secret_key = ${sealed.key},
           old_secret = ${old === undefined ? null : SealedSecret.seal(keyring, id, old).bytes}::bytea,
           old_secret_until = ${until}
         where id = ${id} returning ${sql.literal(endpointColumns)}`)
-      return row === undefined ? yield* noSuchEndpoint : toEndpoint(row)
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    return row === undefined ? yield* noSuchEndpoint : toEndpoint(row)
+  }, inTransaction(sql))
 
 /** The id comes from a URL path and may be any text. */
 export const findEndpoint = Effect.fnUntraced(function* (
@@ -162,32 +160,27 @@ const insertDelivery = ({ sql }: Deps, eventId: string, endpointId: string) =>
 const addTest = (deps: Deps) => {
   const { sql } = deps
   const eventRow = rowOf(Schema.Struct({ id: Schema.String }))
-  return Effect.fn("EventBooks.addTest")(
-    function* (accountId: string, id: string) {
-      const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
-      if (endpoint.disabled_at !== null) return yield* endpointDisabled
-      const event = yield* eventRow(sql`
+  return Effect.fn("EventBooks.addTest")(function* (accountId: string, id: string) {
+    const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
+    if (endpoint.disabled_at !== null) return yield* endpointDisabled
+    const event = yield* eventRow(sql`
         insert into events (id, account_id, type, cause, data, created_at)
         select 'evt_' || t.id, ${accountId}, 'webhook.test', 'webhook.test:' || t.id,
           jsonb_build_object('webhook_id', ${id}::text), clock_timestamp()
         from (select replace(gen_random_uuid()::text, '-', '') as id) as t returning id`)
-      return yield* insertDelivery(deps, event?.id ?? "", id)
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    return yield* insertDelivery(deps, event?.id ?? "", id)
+  }, inTransaction(sql))
 }
 
 const deliveries = (deps: Deps) => {
   const { sql } = deps
-  return Effect.fn("EventBooks.deliveries")(
-    function* (
-      accountId: string,
-      id: string,
-      { after, limit }: { readonly after: string | undefined; readonly limit: number }
-    ) {
-      yield* findEndpoint(deps, accountId, id)
-      const rows = yield* deliveryRows(sql`
+  return Effect.fn("EventBooks.deliveries")(function* (
+    accountId: string,
+    id: string,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number }
+  ) {
+    yield* findEndpoint(deps, accountId, id)
+    const rows = yield* deliveryRows(sql`
         select ${sql.literal(deliveryColumns)} from event_deliveries d join events e on e.id = d.event_id
         where d.endpoint_id = ${id} and ${
           after === undefined
@@ -195,34 +188,28 @@ const deliveries = (deps: Deps) => {
             : sql`d.ordinal < (select ordinal from event_deliveries where id = ${after} and endpoint_id = ${id})`
         }
         order by d.ordinal desc limit ${limit + 1}`)
-      const page = rows.slice(0, limit)
-      return { deliveries: page.map(toDelivery), next: rows.length > limit ? page.at(-1)?.id : undefined }
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    const page = rows.slice(0, limit)
+    return { deliveries: page.map(toDelivery), next: rows.length > limit ? page.at(-1)?.id : undefined }
+  }, dieOnSqlError)
 }
 
 const sentRow = rowOf(Schema.Struct({ event_id: Schema.String, has_moved: Schema.Boolean }))
 
 const redeliver = (deps: Deps) => {
   const { sql } = deps
-  return Effect.fn("EventBooks.redeliver")(
-    function* (accountId: string, id: string, deliveryId: string) {
-      const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
-      const row = isCarriable(deliveryId)
-        ? yield* sentRow(sql`
+  return Effect.fn("EventBooks.redeliver")(function* (accountId: string, id: string, deliveryId: string) {
+    const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
+    const row = isCarriable(deliveryId)
+      ? yield* sentRow(sql`
             select d.event_id, coalesce(v.created_at < e.address_since, false) as has_moved
             from event_deliveries d join events v on v.id = d.event_id join webhook_endpoints e on e.id = d.endpoint_id
             where d.id = ${deliveryId} and d.endpoint_id = ${id}`)
-        : undefined
-      if (row === undefined) return yield* noSuchDelivery
-      if (endpoint.disabled_at !== null) return yield* endpointDisabled
-      if (row.has_moved) return yield* addressChanged
-      return yield* insertDelivery(deps, row.event_id, id)
-    },
-    sql.withTransaction,
-    Effect.catchTag("SqlError", Effect.die)
-  )
+      : undefined
+    if (row === undefined) return yield* noSuchDelivery
+    if (endpoint.disabled_at !== null) return yield* endpointDisabled
+    if (row.has_moved) return yield* addressChanged
+    return yield* insertDelivery(deps, row.event_id, id)
+  }, inTransaction(sql))
 }
 
 const readSettings = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
@@ -238,33 +225,29 @@ const readSettings = Effect.fnUntraced(function* ({ sql }: Deps, accountId: stri
 
 const changeSettings = (deps: Deps) => {
   const { sql } = deps
-  return Effect.fn("EventBooks.changeSettings")(
-    function* (accountId: string, change: SettingsChange) {
-      yield* sql`select from wallets where account_id = ${accountId} for update`
-      const before = yield* readSettings(deps, accountId)
-      const emailTypes = change.emailTypes ?? before.emailTypes
-      yield* sql`
+  return Effect.fn("EventBooks.changeSettings")(function* (accountId: string, change: SettingsChange) {
+    yield* sql`select from wallets where account_id = ${accountId} for update`
+    const before = yield* readSettings(deps, accountId)
+    const emailTypes = change.emailTypes ?? before.emailTypes
+    yield* sql`
         insert into event_settings (account_id, low_percents, email_types)
         select id, ${change.lowPercents ?? before.lowPercents}::integer[], ${emailTypes}::text[]
         from accounts where id = ${accountId} and deleted_at is null
         on conflict (account_id) do update set low_percents = excluded.low_percents, email_types = excluded.email_types`
-      if (change.lowBalance !== undefined) {
-        yield* sql`update wallets set low_balance = ${change.lowBalance}::bigint where account_id = ${accountId}`
-      }
-      if (change.lowPercents !== undefined) {
-        yield* sql`
-          update allowances set events_at = 0 where id = (select allowance_id from accounts where id = ${accountId})`
-      }
+    if (change.lowBalance !== undefined) {
+      yield* sql`update wallets set low_balance = ${change.lowBalance}::bigint where account_id = ${accountId}`
+    }
+    if (change.lowPercents !== undefined) {
       yield* sql`
+          update allowances set events_at = 0 where id = (select allowance_id from accounts where id = ${accountId})`
+    }
+    yield* sql`
         update event_deliveries d set status = 'failed', is_taken = false, error = ${stoppedError.emails}
         from events e
         where d.account_id = ${accountId} and d.endpoint_id is null and d.status = 'pending' and e.id = d.event_id
           and e.type <> all (${emailTypes}::text[])`
-      return yield* readSettings(deps, accountId)
-    },
-    sql.withTransaction,
-    Effect.orDie
-  )
+    return yield* readSettings(deps, accountId)
+  }, inTransaction(sql))
 }
 
 type Methods =
@@ -299,7 +282,7 @@ export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
           retryTransient(sql`delete from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
         ),
         Effect.asVoid,
-        Effect.catchTag("SqlError", Effect.die)
+        dieOnSqlError
       ),
     replaceSecret: replaceSecret(deps),
     addTest: addTest(deps),

@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { storeTime } from "../../../services/StoreClock.ts"
 import { type AccountQueues, type EventBooks, noSuchEndpoint } from "../../../services/webhooks/EventBooks.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
+import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { dropPending } from "./EventDrops.ts"
 import { type Deps, findEndpoint } from "./EventEndpoints.ts"
@@ -45,23 +46,20 @@ const queues = ({ sql }: Deps) =>
   )
 
 const pause = ({ clock, sql }: Deps) =>
-  Effect.fn("EventBooks.pause")(
-    function* (accountId: string, endpointId: string | undefined, isPaused: boolean) {
-      const now = isPaused ? new Date(yield* storeTime(clock)) : null
-      // Pausing again keeps the original time. A pause has no expiry.
-      const changed = yield* endpointId === undefined
-        ? sql`
+  Effect.fn("EventBooks.pause")(function* (accountId: string, endpointId: string | undefined, isPaused: boolean) {
+    const now = isPaused ? new Date(yield* storeTime(clock)) : null
+    // Pausing again keeps the original time. A pause has no expiry.
+    const changed = yield* endpointId === undefined
+      ? sql`
             update accounts
             set webhooks_paused_at = case when ${isPaused}::boolean then coalesce(webhooks_paused_at, ${now}::timestamptz) end
             where id = ${accountId} and deleted_at is null returning id`
-        : sql`
+      : sql`
             update webhook_endpoints
             set paused_at = case when ${isPaused}::boolean then coalesce(paused_at, ${now}::timestamptz) end
             where id = ${endpointId} and account_id = ${accountId} returning id`
-      if (changed.length === 0) return yield* noSuchEndpoint
-    },
-    Effect.catchTag("SqlError", Effect.die)
-  )
+    if (changed.length === 0) return yield* noSuchEndpoint
+  }, dieOnSqlError)
 
 const drop = (deps: Deps) => {
   const { sql } = deps
@@ -72,7 +70,7 @@ const drop = (deps: Deps) => {
       return yield* dropPending(sql, "operator", sql`account_id = ${accountId} and ${which}`)
     },
     retryTransient,
-    Effect.catchTag("SqlError", Effect.die)
+    dieOnSqlError
   )
 }
 

@@ -1,0 +1,11 @@
+import { Effect } from "effect"
+import { type SqlClient, SqlError } from "effect/sql"
+
+/** A failure of the database is a defect, because no caller can handle it. Other errors stay. */
+export const dieOnSqlError = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
+  Effect.catchIf(effect, SqlError.isSqlError, Effect.die)
+
+export const inTransaction =
+  (sql: SqlClient.SqlClient) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    dieOnSqlError(sql.withTransaction(effect))
