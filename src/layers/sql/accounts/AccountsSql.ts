@@ -1,5 +1,5 @@
 import { Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import type { Account } from "../../../domain/accounts/Account.ts"
 import { normalizeEmail } from "../../../domain/accounts/emailAddress.ts"
 import { type PaidPlan, Plan, type PlanTable, periodAt } from "../../../domain/credits/Plan.ts"
@@ -307,25 +307,20 @@ const remove = (deps: Deps) => {
   }, inTransaction(sql))
 }
 
-const byId = ({ sql }: Deps) =>
-  Effect.fn("Accounts.byId")(function* (id: string) {
-    const row = yield* retryTransient(
-      accountRow(sql`
-          select ${sql.literal(accountColumns)} from accounts where id = ${id} and deleted_at is null`)
-    )
-    return toAccount(yield* found(row, id))
-  }, dieOnSqlError)
+const find = Effect.fnUntraced(function* ({ sql }: Deps, which: Statement.Fragment, idOrAddress: string) {
+  const row = yield* retryTransient(
+    accountRow(sql`select ${sql.literal(accountColumns)} from accounts where ${which} and deleted_at is null`)
+  )
+  return toAccount(yield* found(row, idOrAddress))
+}, dieOnSqlError)
 
-const byEmail = ({ sql }: Deps) =>
-  Effect.fn("Accounts.byEmail")(function* (email: string) {
+const byId = (deps: Deps) => Effect.fn("Accounts.byId")((id: string) => find(deps, deps.sql`id = ${id}`, id))
+
+const byEmail = (deps: Deps) =>
+  Effect.fn("Accounts.byEmail")((email: string) => {
     const address = normalizeEmail(email)
-    const row = yield* retryTransient(
-      accountRow(sql`
-          select ${sql.literal(accountColumns)} from accounts
-          where email = ${address} and email <> '' and deleted_at is null`)
-    )
-    return toAccount(yield* found(row, address))
-  }, dieOnSqlError)
+    return find(deps, deps.sql`email = ${address} and email <> ''`, address)
+  })
 
 const list = ({ sql }: Deps) =>
   Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text }: AccountQuery) {

@@ -3,17 +3,13 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { creditsBought, creditsRefunded } from "../../../domain/billing/Purchase.ts"
 import { readingOf } from "../../../domain/billing/Subscription.ts"
 import { Plan, type PlanTable } from "../../../domain/credits/Plan.ts"
-import {
-  BillingBooks,
-  type BookedOrder,
-  type Booking,
-  type SubscriptionReading
-} from "../../../services/billing/BillingBooks.ts"
+import { BillingBooks, type Booking, type SubscriptionReading } from "../../../services/billing/BillingBooks.ts"
 import type { Order } from "../../../services/billing/PaymentProvider.ts"
 import { Plans } from "../../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import * as PlanVersions from "../credits/PlanVersions.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
+import { read } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import * as BillingInbox from "./BillingInbox.ts"
 import { OrderRow, SubscriptionRow, subscriptionColumns, toBookedOrder, toBookedSubscription } from "./BillingRows.ts"
@@ -240,40 +236,28 @@ const keepCustomer = (deps: Deps) => {
 
 const reads = ({ sql }: Deps) => ({
   accountOf: (customerId: string) =>
-    ownerRow(sql`select account_id from billing_accounts where customer_id = ${customerId}`).pipe(
-      retryTransient,
-      Effect.map((row) => row?.account_id),
-      Effect.orDie
+    read(
+      ownerRow(sql`select account_id from billing_accounts where customer_id = ${customerId}`),
+      (row) => row?.account_id
     ),
-  nextReading: readingRow(sql`select nextval('billing_readings') as reading`).pipe(
-    retryTransient,
-    Effect.map((row) => Number(row?.reading ?? 0)),
-    Effect.orDie
-  ),
+  nextReading: read(readingRow(sql`select nextval('billing_readings') as reading`), (row) => Number(row?.reading ?? 0)),
   order: (orderId: string) =>
-    retryTransient(readOrder({ sql }, orderId)).pipe(
-      Effect.map((row): BookedOrder | undefined => (row === undefined ? undefined : toBookedOrder(row))),
-      Effect.orDie
-    ),
+    read(readOrder({ sql }, orderId), (row) => (row === undefined ? undefined : toBookedOrder(row))),
   orders: (accountId: string, limit: number) =>
-    orderRows(sql`
-      select ${sql.literal(orderColumns)} from billing_orders where account_id = ${accountId}
-      order by created_at desc, id limit ${limit}`).pipe(
-      retryTransient,
-      Effect.map((rows) => rows.map(toBookedOrder)),
-      Effect.orDie
+    read(
+      orderRows(sql`
+        select ${sql.literal(orderColumns)} from billing_orders where account_id = ${accountId}
+        order by created_at desc, id limit ${limit}`),
+      (rows) => rows.map(toBookedOrder)
     ),
-  openSubscriptions: subscriptionRows(sql`
-    select ${sql.literal(subscriptionColumns)} from billing_subscriptions
-    where status <> 'ended' and account_id in (select id from accounts where deleted_at is null)`).pipe(
-    retryTransient,
-    Effect.map((rows) => rows.map((row) => ({ ...toBookedSubscription(row).subscription, accountId: row.account_id }))),
-    Effect.orDie
+  openSubscriptions: read(
+    subscriptionRows(sql`
+      select ${sql.literal(subscriptionColumns)} from billing_subscriptions
+      where status <> 'ended' and account_id in (select id from accounts where deleted_at is null)`),
+    (rows) => rows.map((row) => ({ ...toBookedSubscription(row).subscription, accountId: row.account_id }))
   ),
-  pendingOrders: idRows(sql`select id from billing_orders where status = 'pending'`).pipe(
-    retryTransient,
-    Effect.map((rows) => rows.map(({ id }) => id)),
-    Effect.orDie
+  pendingOrders: read(idRows(sql`select id from billing_orders where status = 'pending'`), (rows) =>
+    rows.map(({ id }) => id)
   ),
   unblock: (accountId: string) =>
     sql`

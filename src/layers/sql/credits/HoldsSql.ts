@@ -2,7 +2,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type HoldFilter, Holds, type ListedHold } from "../../../services/credits/Holds.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
-import { retryTransient } from "../Transient.ts"
+import { read } from "../Transaction.ts"
 
 const HoldRow = Schema.Struct({
   id: Schema.String,
@@ -41,17 +41,11 @@ export const layer: Layer.Layer<Holds, never, SqlClient.SqlClient> = Layer.effec
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     return Holds.of({
-      list: (filter) =>
-        holdRows(list(sql, filter)).pipe(
-          retryTransient,
-          Effect.map((rows) => rows.map(toHold)),
-          Effect.orDie
-        ),
-      count: countRow(sql`
-        select count(*)::int as open, count(*) filter (where ${sql.literal(overdue)})::int as overdue from holds`).pipe(
-        retryTransient,
-        Effect.map((row) => row ?? { open: 0, overdue: 0 }),
-        Effect.orDie
+      list: (filter) => read(holdRows(list(sql, filter)), (rows) => rows.map(toHold)),
+      count: read(
+        countRow(sql`
+          select count(*)::int as open, count(*) filter (where ${sql.literal(overdue)})::int as overdue from holds`),
+        (row) => row ?? { open: 0, overdue: 0 }
       )
     })
   })

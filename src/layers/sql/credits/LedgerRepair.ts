@@ -53,19 +53,44 @@ const write = (
     ${`${cause}:${allowanceId ?? (owedCredits === undefined ? "balance" : "owed")}`}, ${`${repair.reason} (${note})`}, ${repair.by}, clock_timestamp()
   )`
 
-const noteOf = ({ keep }: Repair, what: string, figure: bigint, sum: bigint): string =>
-  keep === "figures" ? `${what} stays ${figure}, entries added up to ${sum}` : `${what} ${figure} became ${sum}`
-
 interface Difference {
   readonly discrepancy: Discrepancy
   readonly isPossible: boolean
   readonly mend: Effect.Effect<unknown, SqlError.SqlError>
 }
 
+/** A stored figure that differs from the sum of its entries and holds. */
+interface WrongFigure {
+  readonly what: Discrepancy["what"]
+  readonly name: string
+  readonly found: bigint
+  readonly expected: bigint
+  /** False if the figure cannot be set to `expected`. */
+  readonly mayChange: boolean
+  /** The entry that adds these credits to the sum. */
+  readonly entry: (credits: bigint) => Omit<Entry, "note">
+  readonly lower: (excess: bigint) => Effect.Effect<unknown, SqlError.SqlError>
+}
+
+const toDifference = (deps: Deps, figure: WrongFigure): Difference => {
+  const { accountId, keep } = deps.repair
+  const { entry, expected, found, lower, mayChange, name, what } = figure
+  const keepsFigure = keep === "figures"
+  const excess = found - expected
+  const note = keepsFigure
+    ? `${name} stays ${found}, entries added up to ${expected}`
+    : `${name} ${found} became ${expected}`
+  const written = write(deps, { ...entry(keepsFigure ? excess : 0n), note })
+  return {
+    discrepancy: { accountId, what, expected: Number(expected), found: Number(found) },
+    isPossible: keepsFigure || mayChange,
+    mend: keepsFigure ? written : Effect.andThen(lower(excess), written)
+  }
+}
+
 const readQuotas = Effect.fnUntraced(function* (deps: Deps) {
   const { repair, sql } = deps
   const { accountId } = repair
-  const keepsFigure = repair.keep === "figures"
   const mine = sql`(l.scope = ${accountId} or l.id = (select allowance_id from accounts where id = ${accountId}))`
   const rows = yield* quotaRows(sql`
     with sums as (
@@ -74,83 +99,56 @@ const readQuotas = Effect.fnUntraced(function* (deps: Deps) {
     )
     select id, entered::bigint, held::bigint, used, quota from (${quotas(sql, sql.and([mine]))}) as t
     where used <> entered + held order by id`)
-  return rows.map(({ entered, held, id, quota, used }): Difference => {
-    const expected = entered + held
-    const excess = used - expected
-    const entry = write(deps, {
-      allowanceId: id,
-      quotaCredits: keepsFigure ? excess : 0n,
-      balanceCredits: 0n,
-      note: noteOf(repair, "used", used, expected)
+  return rows.map(({ entered, held, id, quota, used }) =>
+    toDifference(deps, {
+      what: "credits used of the quota",
+      name: "used",
+      found: used,
+      expected: entered + held,
+      mayChange: entered >= 0n && (quota === null || entered + held <= quota),
+      entry: (quotaCredits) => ({ allowanceId: id, quotaCredits, balanceCredits: 0n }),
+      lower: (excess) => sql`update allowances set used = used - ${excess}::bigint where id = ${id}`
     })
-    return {
-      discrepancy: {
-        accountId,
-        what: "credits used of the quota",
-        expected: Number(expected),
-        found: Number(used)
-      },
-      isPossible: keepsFigure || (entered >= 0n && (quota === null || expected <= quota)),
-      mend: keepsFigure
-        ? entry
-        : Effect.andThen(sql`update allowances set used = used - ${excess}::bigint where id = ${id}`, entry)
-    }
-  })
+  )
 })
 
 const readBalance = Effect.fnUntraced(function* (deps: Deps, isAccount: boolean) {
   const { repair, sql } = deps
   const { accountId } = repair
-  const keepsFigure = repair.keep === "figures"
   const row = yield* balanceRow(sql`
     with ${everything(sql, { only: accountId })}
     select entered::bigint, held::bigint, balance from (${balances(sql, { only: accountId })}) as t
     where balance <> entered - held`)
   if (row === undefined) return []
   const expected = row.entered - row.held
-  const excess = row.balance - expected
-  const entry = write(deps, {
-    allowanceId: null,
-    quotaCredits: 0n,
-    balanceCredits: keepsFigure ? excess : 0n,
-    note: noteOf(repair, "balance", row.balance, expected)
+  const difference = toDifference(deps, {
+    what: "pack balance",
+    name: "balance",
+    found: row.balance,
+    expected,
+    mayChange: expected >= 0n && isAccount,
+    entry: (balanceCredits) => ({ allowanceId: null, quotaCredits: 0n, balanceCredits }),
+    lower: (excess) => sql`update wallets set balance = balance - ${excess}::bigint where account_id = ${accountId}`
   })
-  const difference: Difference = {
-    discrepancy: { accountId, what: "pack balance", expected: Number(expected), found: Number(row.balance) },
-    isPossible: keepsFigure || (expected >= 0n && isAccount),
-    mend: keepsFigure
-      ? entry
-      : Effect.andThen(
-          sql`update wallets set balance = balance - ${excess}::bigint where account_id = ${accountId}`,
-          entry
-        )
-  }
   return [difference]
 })
 
 const readDebt = Effect.fnUntraced(function* (deps: Deps) {
   const { repair, sql } = deps
   const { accountId } = repair
-  const keepsFigure = repair.keep === "figures"
   const row = yield* debtRow(sql`
     with ${everything(sql, { only: accountId })}
     select entered::bigint, owed from (${debts(sql, { only: accountId })}) as t where owed <> entered`)
   if (row === undefined) return []
-  const excess = row.owed - row.entered
-  const entry = write(deps, {
-    allowanceId: null,
-    quotaCredits: 0n,
-    balanceCredits: 0n,
-    owedCredits: keepsFigure ? excess : 0n,
-    note: noteOf(repair, "owed", row.owed, row.entered)
+  const difference = toDifference(deps, {
+    what: "credits owed",
+    name: "owed",
+    found: row.owed,
+    expected: row.entered,
+    mayChange: row.entered >= 0n,
+    entry: (owedCredits) => ({ allowanceId: null, quotaCredits: 0n, balanceCredits: 0n, owedCredits }),
+    lower: (excess) => sql`update wallets set owed = owed - ${excess}::bigint where account_id = ${accountId}`
   })
-  const difference: Difference = {
-    discrepancy: { accountId, what: "credits owed", expected: Number(row.entered), found: Number(row.owed) },
-    isPossible: keepsFigure || row.entered >= 0n,
-    mend: keepsFigure
-      ? entry
-      : Effect.andThen(sql`update wallets set owed = owed - ${excess}::bigint where account_id = ${accountId}`, entry)
-  }
   return [difference]
 })
 

@@ -5,7 +5,7 @@ import { type Period, periodAt } from "../../../domain/credits/Plan.ts"
 import { NotFound, QuotaExceeded } from "../../../domain/errors.ts"
 import type { LogEntry } from "../../../domain/search/LogEntry.ts"
 import { noSuchAccount } from "../../../services/accounts/Accounts.ts"
-import { ifActing, runRepeatedly } from "../../../services/background.ts"
+import { ifActing, logFailure, runRepeatedly } from "../../../services/background.ts"
 import {
   type Adjustment,
   CorrectionImpossible,
@@ -261,25 +261,20 @@ const sweep = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError.SqlErro
     swept < maxSweptAccounts ? Effect.succeed(swept) : Effect.map(sweep(sql), (more) => swept + more)
   )
 
-const sweepWatched = (sql: SqlClient.SqlClient) =>
-  sweep(sql).pipe(
-    Effect.tap((swept) => Metric.update(holdsSwept.of(), swept)),
-    Effect.tap((swept) =>
-      swept === 0 ? Effect.void : Effect.logWarning(`The credits of ${swept} expired holds were returned.`)
-    ),
-    Effect.catchCause((cause) => Effect.logWarning("Expired holds could not be swept. This will be retried.", cause))
-  )
-
-const clearKeysWatched = (sql: SqlClient.SqlClient, clock: StoreClock) =>
-  retryTransient(Statements.clearKeys(sql, clock)).pipe(
-    Effect.catchCause((cause) => Effect.logWarning("Old idempotency keys could not be cleared.", cause))
-  )
+const sweepCounted = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const swept = yield* sweep(sql)
+  yield* Metric.update(holdsSwept.of(), swept)
+  if (swept > 0) yield* Effect.logWarning(`The credits of ${swept} expired holds were returned.`)
+})
 
 const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: LedgerOptions) {
-  yield* ifActing(runRepeatedly(sweepWatched(sql), options.sweepInterval ?? defaultSweepInterval))
-  yield* ifActing(
-    runRepeatedly(clearKeysWatched(sql, clock), options.keysClearingInterval ?? defaultKeysClearingInterval)
+  const sweeps = logFailure(sweepCounted(sql), "Expired holds could not be swept. This will be retried.")
+  const clears = logFailure(
+    retryTransient(Statements.clearKeys(sql, clock)),
+    "Old idempotency keys could not be cleared."
   )
+  yield* ifActing(runRepeatedly(sweeps, options.sweepInterval ?? defaultSweepInterval))
+  yield* ifActing(runRepeatedly(clears, options.keysClearingInterval ?? defaultKeysClearingInterval))
 })
 
 export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>

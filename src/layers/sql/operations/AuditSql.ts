@@ -1,8 +1,8 @@
 import { Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlError } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { Audit, type AuditEntry, type AuditQuery, type AuditRecord } from "../../../services/operations/Audit.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
-import { retryTransient } from "../Transient.ts"
+import { inTransaction, read } from "../Transaction.ts"
 
 const AuditRow = Schema.Struct({
   id: Schema.BigInt,
@@ -23,9 +23,7 @@ const insert = (sql: SqlClient.SqlClient, record: AuditRecord) => sql`
 const recorded =
   (sql: SqlClient.SqlClient): Audit["Service"]["recorded"] =>
   (change, recordOf) =>
-    sql
-      .withTransaction(Effect.tap(change, (result) => insert(sql, recordOf(result))))
-      .pipe(Effect.catch((error) => (SqlError.isSqlError(error) ? Effect.die(error) : Effect.fail(error))))
+    inTransaction(sql)(Effect.tap(change, (result) => insert(sql, recordOf(result))))
 
 const list =
   (sql: SqlClient.SqlClient) =>
@@ -40,7 +38,7 @@ const list =
     ]
     const statement = auditRows(sql`
       select ${sql.literal(columns)} from audit_entries where ${sql.and(conditions)} order by id desc limit ${limit}`)
-    return Effect.map(Effect.orDie(retryTransient(statement)), (rows) => rows.map(toEntry))
+    return read(statement, (rows) => rows.map(toEntry))
   }
 
 /** A trigger keeps the table append-only. */

@@ -12,7 +12,7 @@ import {
   Replicas
 } from "../../../services/operations/Replicas.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
-import { retryTransient } from "../Transient.ts"
+import { read } from "../Transaction.ts"
 
 const VitalsJson = Schema.Struct({
   redis: Schema.Literals(["off", "answers", "away"]),
@@ -111,13 +111,12 @@ export const layer: Layer.Layer<Replicas, never, SqlClient.SqlClient> = Layer.ef
             return row?.is_known === true ? "running" : "unknown"
           })
         ),
-      all: replicaRows(sql`
-        select id, host, address, version, commit, started_at, seen_at, skew_ms, vitals,
-          (extract(epoch from clock_timestamp() - seen_at) * 1000)::bigint as silent_ms
-        from replicas order by started_at, id limit ${maxReplicas}`).pipe(
-        retryTransient,
-        Effect.map((rows) => rows.map(toReplica)),
-        Effect.orDie
+      all: read(
+        replicaRows(sql`
+          select id, host, address, version, commit, started_at, seen_at, skew_ms, vitals,
+            (extract(epoch from clock_timestamp() - seen_at) * 1000)::bigint as silent_ms
+          from replicas order by started_at, id limit ${maxReplicas}`),
+        (rows) => rows.map(toReplica)
       )
     })
   })

@@ -20,7 +20,7 @@ import {
 } from "../../../services/webhooks/EventBooks.ts"
 import * as SealedSecret from "../operations/SealedSecret.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
-import { dieOnSqlError, inTransaction } from "../Transaction.ts"
+import { dieOnSqlError, inTransaction, read } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { dropPending } from "./EventDrops.ts"
 import { DeliveryRow, deliveryColumns, EndpointRow, endpointColumns, toDelivery, toEndpoint } from "./EventRows.ts"
@@ -266,12 +266,11 @@ export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
   const { sql } = deps
   return {
     endpoints: (accountId) =>
-      endpointRows(sql`
-        select ${sql.literal(endpointColumns)} from webhook_endpoints where account_id = ${accountId}
-        order by created_at desc, id`).pipe(
-        retryTransient,
-        Effect.map((rows) => rows.map(toEndpoint)),
-        Effect.orDie
+      read(
+        endpointRows(sql`
+          select ${sql.literal(endpointColumns)} from webhook_endpoints where account_id = ${accountId}
+          order by created_at desc, id`),
+        (rows) => rows.map(toEndpoint)
       ),
     addEndpoint: addEndpoint(deps),
     changeEndpoint: changeEndpoint(deps),
