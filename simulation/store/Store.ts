@@ -44,7 +44,7 @@ const services = Layer.mergeAll(
   BillingBooksMemory.layer,
   EventBooksMemory.layer,
   KeyStoreMemory.layer,
-  LedgerMemory.layer(),
+  LedgerMemory.layer,
   QueryLogMemory.layer,
   SessionsMemory.layer
 ).pipe(Layer.provideMerge(AccountsMemory.layer), Layer.provideMerge(MemoryStore.layer))

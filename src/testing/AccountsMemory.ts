@@ -2,7 +2,6 @@ import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { normalizeEmail } from "../domain/accounts/emailAddress.ts"
 import type { PlanTable } from "../domain/credits/Plan.ts"
-import type { NotFound } from "../domain/errors.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -15,12 +14,9 @@ import {
 import { Plans } from "../services/credits/Plans.ts"
 import { Ids } from "../services/Ids.ts"
 import { dropPending, noticePeriod, noticePlan } from "./events.ts"
-import { enterPeriod, MemoryStore } from "./MemoryStore.ts"
+import { enterPeriod, findAccount, MemoryStore, type Store, type StoredAllowance } from "./MemoryStore.ts"
 
-const orNotFound = <A>(value: A | undefined, what: string): Effect.Effect<A, NotFound> =>
-  value === undefined ? Effect.fail(noSuchAccount(what)) : Effect.succeed(value)
-
-const leaveProvider = ({ billing }: MemoryStore["Service"], accountId: string, dueAt: number): void => {
+const leaveProvider = ({ billing }: Store, accountId: string, dueAt: number): void => {
   const billed = billing.accounts.get(accountId)
   if (billed?.customerId === undefined) return
   const { customerId } = billed
@@ -28,14 +24,14 @@ const leaveProvider = ({ billing }: MemoryStore["Service"], accountId: string, d
   billed.customerId = undefined
 }
 
-const removeEvents = ({ events }: MemoryStore["Service"], accountId: string): void => {
+const removeEvents = ({ events }: Store, accountId: string): void => {
   events.settings.delete(accountId)
   for (const [id, { endpoint }] of events.endpoints) if (endpoint.accountId === accountId) events.endpoints.delete(id)
   events.deliveries = events.deliveries.filter(({ event }) => event.accountId !== accountId)
 }
 
-const remove = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string) {
-  yield* orNotFound(store.accounts.get(id), id)
+const remove = Effect.fnUntraced(function* (store: Store, id: string) {
+  yield* findAccount(store, id)
   const now = yield* Clock.currentTimeMillis
   store.accounts.delete(id)
   removeEvents(store, id)
@@ -48,8 +44,8 @@ const remove = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: s
   }
 })
 
-const setSuspended = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, isSuspended: boolean) {
-  const stored = yield* orNotFound(store.accounts.get(id), id)
+const setSuspended = Effect.fnUntraced(function* (store: Store, id: string, isSuspended: boolean) {
+  const stored = yield* findAccount(store, id)
   const now = yield* Clock.currentTimeMillis
   const suspendedAt = isSuspended ? (stored.account.suspendedAt ?? now) : undefined
   stored.account = { ...stored.account, suspendedAt }
@@ -57,8 +53,8 @@ const setSuspended = Effect.fnUntraced(function* (store: MemoryStore["Service"],
   return stored.account
 })
 
-const setEmail = Effect.fnUntraced(function* (store: MemoryStore["Service"], id: string, email: string) {
-  const stored = yield* orNotFound(store.accounts.get(id), id)
+const setEmail = Effect.fnUntraced(function* (store: Store, id: string, email: string) {
+  const stored = yield* findAccount(store, id)
   if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriberAddress
   const address = normalizeEmail(email)
   const isTaken = [...store.accounts.values()].some(({ account }) => account.email === address && account.id !== id)
@@ -70,14 +66,9 @@ const setEmail = Effect.fnUntraced(function* (store: MemoryStore["Service"], id:
   return stored.account
 })
 
-const setPlan = Effect.fnUntraced(function* (
-  store: MemoryStore["Service"],
-  plans: PlanTable,
-  id: string,
-  choice: PlanChoice
-) {
+const setPlan = Effect.fnUntraced(function* (store: Store, plans: PlanTable, id: string, choice: PlanChoice) {
   const { agreed, concurrency, quota } = yield* termsOf(choice, plans)
-  const stored = yield* orNotFound(store.accounts.get(id), id)
+  const stored = yield* findAccount(store, id)
   if ([...store.subscribers.values()].includes(id)) return yield* AccountError.subscriber
   yield* requireTrialAddress(choice.plan, stored.account.email)
   const { plan } = choice
@@ -94,7 +85,7 @@ const setPlan = Effect.fnUntraced(function* (
   return stored.account
 })
 
-const list = (store: MemoryStore["Service"], query: AccountQuery): ReadonlyArray<Account> => {
+const list = (store: Store, query: AccountQuery): ReadonlyArray<Account> => {
   const users = new Map([...store.subscribers].map(([user, id]) => [id, user]))
   const text = (query.text ?? "").toLowerCase()
   const matches = (account: Account) =>
@@ -111,11 +102,16 @@ const list = (store: MemoryStore["Service"], query: AccountQuery): ReadonlyArray
   return page.filter(matches).slice(0, query.limit)
 }
 
-const byEmail = (store: MemoryStore["Service"], address: string) =>
+const byEmail = (store: Store, address: string) =>
   [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
 
+const add = (store: Store, account: Account, allowance: StoredAllowance): Account => {
+  store.accounts.set(account.id, { account, allowance, balance: 0, owed: 0, fillings: 0 })
+  return account
+}
+
 const create = Effect.fnUntraced(function* (
-  store: MemoryStore["Service"],
+  store: Store,
   ids: Ids["Service"],
   plans: PlanTable,
   choice: PlanChoice & { readonly email: string }
@@ -127,24 +123,19 @@ const create = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   if (byEmail(store, email) !== undefined) return yield* AccountError.taken(email)
   const { cycleStart, plan } = choice
-  const terms = { plan, quota, concurrency, cycleStart }
   const account: Account = {
     id,
     email,
-    ...terms,
+    plan,
+    quota,
+    concurrency,
+    cycleStart,
     createdAt: now,
     suspendedAt: undefined,
     ...agreed,
     ...(choice.packRate === undefined ? {} : { packRate: choice.packRate })
   }
-  store.accounts.set(id, {
-    account,
-    allowance: enterPeriod(store, account, now, { quota: choice.quota, own: choice.quota }),
-    balance: 0,
-    owed: 0,
-    fillings: 0
-  })
-  return account
+  return add(store, account, enterPeriod(store, account, now, { quota: choice.quota, own: choice.quota }))
 })
 
 export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
@@ -156,11 +147,11 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
 
     return Accounts.of({
       create: (choice) => create(store, ids, plans, choice),
-      byId: (id) => Effect.map(orNotFound(store.accounts.get(id), id), ({ account }) => account),
-      byEmail: (email) => {
+      byId: (id) => Effect.map(findAccount(store, id), ({ account }) => account),
+      byEmail: Effect.fnUntraced(function* (email) {
         const address = normalizeEmail(email)
-        return Effect.map(orNotFound(byEmail(store, address), address), ({ account }) => account)
-      },
+        return byEmail(store, address)?.account ?? (yield* noSuchAccount(address))
+      }),
       setPlan: (id, choice) => setPlan(store, plans, id, choice),
       ofSubscriber: Effect.fnUntraced(function* (user, plan) {
         const { concurrency } = plans[plan]
@@ -183,14 +174,7 @@ export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effe
           suspendedAt: undefined
         }
         store.subscribers.set(user, account.id)
-        store.accounts.set(account.id, {
-          account,
-          allowance: enterPeriod(store, account, now),
-          balance: 0,
-          owed: 0,
-          fillings: 0
-        })
-        return account
+        return add(store, account, enterPeriod(store, account, now))
       }),
       setEmail: (id, email) => setEmail(store, id, email),
       suspend: (id) => setSuspended(store, id, true),

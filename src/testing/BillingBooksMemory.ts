@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { creditsBought, creditsRefunded } from "../domain/billing/Purchase.ts"
 import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/billing/Subscription.ts"
 import type { PlanTable } from "../domain/credits/Plan.ts"
@@ -15,9 +15,7 @@ import { Plans } from "../services/credits/Plans.ts"
 import * as BillingInboxMemory from "./BillingInboxMemory.ts"
 import { addCredits, takeBack } from "./credits.ts"
 import { addEvent, noticePeriod, noticePlan } from "./events.ts"
-import { enterPeriod, MemoryStore, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
-
-type Store = MemoryStore["Service"]
+import { atNow, enterPeriod, MemoryStore, type Store, type StoredAccount, type StoredAllowance } from "./MemoryStore.ts"
 
 const billedOf = (store: Store, accountId: string) => {
   const known = store.billing.accounts.get(accountId)
@@ -220,12 +218,9 @@ export const layer: Layer.Layer<BillingBooks, never, MemoryStore> = Layer.effect
       ...BillingInboxMemory.make(store),
       nextReading: Effect.sync(() => ++store.billing.reading),
       keepCustomer: (accountId, customerId) => Effect.sync(() => keepCustomer(store, accountId, customerId)),
-      bookSubscriptions: (reading) =>
-        Effect.map(Clock.currentTimeMillis, (now) => bookSubscriptions(store, plans, reading, now)),
-      bookOrder: (order, reading) =>
-        Effect.map(Clock.currentTimeMillis, (now) => bookOrder(store, order, reading, now)),
-      bookDispute: (orderId, isLost) =>
-        Effect.map(Clock.currentTimeMillis, (now) => bookDispute(store, orderId, isLost, now)),
+      bookSubscriptions: (reading) => atNow((now) => bookSubscriptions(store, plans, reading, now)),
+      bookOrder: (order, reading) => atNow((now) => bookOrder(store, order, reading, now)),
+      bookDispute: (orderId, isLost) => atNow((now) => bookDispute(store, orderId, isLost, now)),
       unblock: (accountId) =>
         Effect.sync(() => {
           const billed = store.billing.accounts.get(accountId)

@@ -1,14 +1,11 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
-import type { MemoryStore } from "./MemoryStore.ts"
+import { atNow, type Store } from "./MemoryStore.ts"
 
-type Store = MemoryStore["Service"]
 type Books = BillingBooks["Service"]
 type Deliveries = "store" | "takeDeliveries" | "finishDeliveries" | "postponeDeliveries" | "pruneDeliveries"
 type Removals = "takeRemovals" | "finishRemoval" | "postponeRemoval" | "queueRemoval"
 type Turns = "takeTurn" | "takeSweep" | "finishSweep" | "figures"
-
-const atNow = <A>(step: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, step)
 
 const deliveries = ({ billing: { inbox } }: Store): Pick<Books, Deliveries> => ({
   store: (item) =>

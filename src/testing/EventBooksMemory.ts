@@ -21,9 +21,7 @@ import {
   tooManyEndpoints
 } from "../services/webhooks/EventBooks.ts"
 import { addDelivery, dropPending, isQueueFull, makeEvent, noticeExpiring, pruneEvents, settingsOf } from "./events.ts"
-import { MemoryStore, type StoredDelivery } from "./MemoryStore.ts"
-
-type Store = MemoryStore["Service"]
+import { atNow, MemoryStore, type Store, type StoredDelivery } from "./MemoryStore.ts"
 
 const toDelivery = ({ dueAt, endpointId: _, isTaken: __, ...rest }: StoredDelivery): Delivery => ({
   ...rest,
@@ -283,9 +281,8 @@ const drop = Effect.fnUntraced(function* (store: Store, accountId: string, endpo
 
 export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
   EventBooks,
-  Effect.map(MemoryStore, (store) => {
-    const atNow = <A>(step: (now: number) => A) => Effect.map(Clock.currentTimeMillis, step)
-    return EventBooks.of({
+  Effect.map(MemoryStore, (store) =>
+    EventBooks.of({
       endpoints: (accountId) => Effect.sync(() => ownEndpoints(store, accountId).toReversed()),
       addEndpoint: (accountId, endpoint) => addEndpoint(store, accountId, endpoint),
       changeEndpoint: (accountId, id, change) => changeEndpoint(store, accountId, id, change),
@@ -322,5 +319,5 @@ export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(
       resealSecrets: () => Effect.succeed({ renewed: 0, unreadable: undefined }),
       figures: atNow((now) => figures(store, now))
     })
-  })
+  )
 )

@@ -46,7 +46,7 @@ export const storage = Layer.mergeAll(
   BillingBooksMemory.layer,
   EventBooksMemory.layer,
   KeyStoreMemory.layer,
-  LedgerMemory.layer(),
+  LedgerMemory.layer,
   QueryLogMemory.layer
 ).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 

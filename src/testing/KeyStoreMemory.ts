@@ -4,7 +4,6 @@ import { unauthorized } from "../domain/errors.ts"
 import { type ApiKey, isSecret, makeSecret, secretHint } from "../domain/keys/ApiKey.ts"
 import { budgetPeriodAt } from "../domain/keys/Budget.ts"
 import { type BoundsChange, changeBounds, readNetworks, unbounded } from "../domain/keys/KeyBounds.ts"
-import { noSuchAccount } from "../services/accounts/Accounts.ts"
 import { Ids } from "../services/Ids.ts"
 import {
   KeyStore,
@@ -20,9 +19,7 @@ import {
   tooManyKeys
 } from "../services/keys/KeyStore.ts"
 import { noticeNewKey, noticeRevokedKey } from "./events.ts"
-import { enterSpending, MemoryStore, type StoredKey } from "./MemoryStore.ts"
-
-type Store = MemoryStore["Service"]
+import { atNow, enterSpending, findAccount, MemoryStore, type Store, type StoredKey } from "./MemoryStore.ts"
 
 interface Deps {
   readonly store: Store
@@ -97,7 +94,7 @@ const issue = Effect.fnUntraced(function* (
   { ids, store }: Deps,
   { accountId, bounds, label, mode, originId, previousId }: Issue
 ) {
-  if (!store.accounts.has(accountId)) return yield* noSuchAccount(accountId)
+  yield* findAccount(store, accountId)
   const secret = makeSecret(mode, yield* ids.entropy(32))
   const id = yield* ids.make("key_")
   const createdAt = yield* Clock.currentTimeMillis
@@ -197,8 +194,8 @@ export const layer: Layer.Layer<KeyStore, never, MemoryStore | Ids> = Layer.effe
     return KeyStore.of({
       authenticate: (secret) => authenticate(deps, secret),
       create: (accountId, options) => create(deps, accountId, options),
-      list: (accountId) => Effect.map(Clock.currentTimeMillis, (now) => list(store, accountId, now)),
-      listAll: ({ after, limit }) => Effect.map(Clock.currentTimeMillis, (now) => listAll(store, after, limit, now)),
+      list: (accountId) => atNow((now) => list(store, accountId, now)),
+      listAll: ({ after, limit }) => atNow((now) => listAll(store, after, limit, now)),
       revokeAll: (accountId) => revokeAll(deps, accountId),
       revoke: (id) => revoke(deps, id, undefined),
       rotate: (id, graceSeconds = 0) => rotate(deps, id, undefined, graceSeconds),

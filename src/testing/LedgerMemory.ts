@@ -1,6 +1,6 @@
-import { Clock, Duration, Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { type Allowance, accountAt, giveBack, split } from "../domain/accounts/Account.ts"
-import { NotFound, QuotaExceeded } from "../domain/errors.ts"
+import { QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/search/LogEntry.ts"
 import {
   type Adjustment,
@@ -18,54 +18,47 @@ import {
 import { Ids } from "../services/Ids.ts"
 import { addCredits } from "./credits.ts"
 import { noticePeriod, noticePlan, noticeUse } from "./events.ts"
-import { enterPeriod, enterSpending, type LedgerEntry, MemoryStore, type StoredAccount } from "./MemoryStore.ts"
+import {
+  atNow,
+  enterPeriod,
+  enterSpending,
+  findAccount,
+  type LedgerEntry,
+  MemoryStore,
+  type Store,
+  type StoredAccount
+} from "./MemoryStore.ts"
 
-export interface LedgerOptions {
-  readonly lease?: Duration.Duration | undefined
-}
-
-const defaultLease = Duration.seconds(105)
-
-type Store = MemoryStore["Service"]
+const leaseMs = 105_000
 
 interface Deps {
   readonly store: Store
   readonly ids: Ids["Service"]
-  readonly leaseMs: number
 }
 
-/** Each operation is a single synchronous step, so it needs no locks. */
-export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, MemoryStore | Ids> =>
-  Layer.effect(
-    Ledger,
-    Effect.gen(function* () {
-      const deps: Deps = {
-        store: yield* MemoryStore,
-        ids: yield* Ids,
-        leaseMs: Duration.toMillis(options.lease ?? defaultLease)
-      }
-      return Ledger.of({
-        reserve: (account, credits, budgetId) => reserve(deps, account.id, credits, budgetId),
-        allowance: (account) => allowance(deps.store, account.id),
-        peek: (account) => peek(deps.store, account.id),
-        reserveKeyed: (account, credits, request, budgetId) =>
-          reserveKeyed(deps, account.id, credits, request, budgetId),
-        settle: (hold, entries, answer) => settle(deps.store, hold, entries, answer),
-        settlePart: (hold, entry) => settlePart(deps, hold, entry),
-        grant: (accountId, credits, reason, idempotencyKey) => grant(deps, accountId, credits, reason, idempotencyKey),
-        adjust: (adjustment) => adjust(deps, adjustment),
-        sweep: Effect.map(Clock.currentTimeMillis, (now) => sweep(deps.store, now)),
-        verify: Effect.sync(() => discrepancies(deps.store)),
-        verifyFully: Effect.sync(() => discrepancies(deps.store)),
-        repair: (it) => repair(deps, it)
-      })
+export const layer: Layer.Layer<Ledger, never, MemoryStore | Ids> = Layer.effect(
+  Ledger,
+  Effect.gen(function* () {
+    const deps: Deps = { store: yield* MemoryStore, ids: yield* Ids }
+    return Ledger.of({
+      reserve: (account, credits, budgetId) => reserve(deps, account.id, credits, budgetId),
+      allowance: (account) => allowance(deps.store, account.id),
+      peek: (account) => peek(deps.store, account.id),
+      reserveKeyed: (account, credits, request, budgetId) => reserveKeyed(deps, account.id, credits, request, budgetId),
+      settle: (hold, entries, answer) => settle(deps.store, hold, entries, answer),
+      settlePart: (hold, entry) => settlePart(deps, hold, entry),
+      grant: (accountId, credits, reason, idempotencyKey) => grant(deps, accountId, credits, reason, idempotencyKey),
+      adjust: (adjustment) => adjust(deps, adjustment),
+      sweep: atNow((now) => sweep(deps.store, now)),
+      verify: Effect.sync(() => discrepancies(deps.store)),
+      verifyFully: Effect.sync(() => discrepancies(deps.store)),
+      repair: (it) => repair(deps, it)
     })
-  )
+  })
+)
 
-const find = (store: Store, accountId: string): Effect.Effect<StoredAccount> => {
-  const stored = store.accounts.get(accountId)
-  return stored === undefined ? Effect.die(new Error(`account ${accountId} does not exist`)) : Effect.succeed(stored)
-}
+/** Requests have an authenticated account, so a missing one is a bug. */
+const find = (store: Store, accountId: string) => Effect.orDie(findAccount(store, accountId))
 
 const advance = (store: Store, stored: StoredAccount, now: number): void => {
   const account = accountAt(stored.account, now)
@@ -111,7 +104,7 @@ const peek = Effect.fnUntraced(function* (store: Store, accountId: string) {
 })
 
 const reserve = Effect.fnUntraced(function* (
-  { ids, leaseMs, store }: Deps,
+  { ids, store }: Deps,
   accountId: string,
   credits: number,
   budgetId: string | undefined
@@ -235,8 +228,7 @@ const grant = Effect.fnUntraced(function* (
   idempotencyKey: string | undefined
 ) {
   const cause = idempotencyKey === undefined ? yield* ids.requestId : `grant-key:${idempotencyKey}`
-  const stored = store.accounts.get(accountId)
-  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
+  const stored = yield* findAccount(store, accountId)
   const earlier = store.entries.find((entry) => entry.cause === cause)
   if (earlier?.balanceAfter !== undefined) {
     const isSame = earlier.accountId === accountId && earlier.balanceCredits === credits && earlier.reason === reason
@@ -248,8 +240,7 @@ const grant = Effect.fnUntraced(function* (
 const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Adjustment) {
   const { accountId, credits, to } = adjustment
   const cause = `adjustment:${yield* ids.requestId}`
-  const stored = store.accounts.get(accountId)
-  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${accountId}.` })
+  const stored = yield* findAccount(store, accountId)
   const now = yield* Clock.currentTimeMillis
   const before = current(store, stored, now)
   const held = sum(
@@ -284,8 +275,7 @@ const sweep = (store: Store, now: number): number => {
 }
 
 const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
-  const stored = store.accounts.get(it.accountId)
-  if (stored === undefined) return yield* new NotFound({ message: `There is no account ${it.accountId}.` })
+  const stored = yield* findAccount(store, it.accountId)
   const found = discrepancies(store).filter(({ accountId }) => accountId === it.accountId)
   const { allowance } = stored
   for (const discrepancy of found) {

@@ -1,12 +1,14 @@
-import { Context, Layer, type Redacted } from "effect"
+import { Clock, Context, Effect, Layer, type Redacted } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { mailboxOf } from "../domain/accounts/emailAddress.ts"
 import type { PeriodSight, SoldSubscription } from "../domain/billing/Subscription.ts"
 import { type Period, periodAt } from "../domain/credits/Plan.ts"
+import type { NotFound } from "../domain/errors.ts"
 import type { ApiKey } from "../domain/keys/ApiKey.ts"
 import { type Budget, budgetPeriodAt } from "../domain/keys/Budget.ts"
 import type { KeyBounds } from "../domain/keys/KeyBounds.ts"
 import type { Delivery, Endpoint, Event, EventSettings } from "../domain/webhooks/Event.ts"
+import { noSuchAccount } from "../services/accounts/Accounts.ts"
 import type { BookedOrder, InboxItem, Removal, SweepExtent } from "../services/billing/BillingBooks.ts"
 import type { Hold, KeyedRequest } from "../services/credits/Ledger.ts"
 import type { StoredLogEntry } from "../services/search/QueryLog.ts"
@@ -64,19 +66,6 @@ export interface LedgerEntry {
   readonly corrects?: true
 }
 
-export interface StoredBilling {
-  reading: number
-  readonly accounts: Map<
-    string,
-    { customerId: string | undefined; reading: number; blockedAt: number | undefined; askedAt: number | undefined }
-  >
-  readonly subscriptions: Map<string, { subscription: SoldSubscription; accountId: string; sight: PeriodSight }>
-  readonly orders: Map<string, { order: BookedOrder; reading: number; changes: number }>
-  readonly inbox: Map<string, { item: InboxItem; dueAt: number; doneAt: number | undefined; receivedAt: number }>
-  readonly removals: Map<string, { removal: Removal; dueAt: number }>
-  readonly sweeps: Map<SweepExtent, { begunAt: number | undefined; dueAt: number; leaseUntil: number }>
-}
-
 export interface StoredEndpoint {
   endpoint: Endpoint
   secret: Redacted.Redacted
@@ -98,91 +87,90 @@ export interface StoredDelivery extends Omit<Delivery, "nextAttemptAt" | "event"
   durationMs: number | undefined
 }
 
-export interface StoredEvents {
-  count: number
-  hasEmails: boolean
-  readonly causes: Set<string>
-  readonly settings: Map<string, EventSettings>
-  readonly endpoints: Map<string, StoredEndpoint>
-  readonly paused: Map<string, number>
-  deliveries: Array<StoredDelivery>
-  dropped: Array<Dropped>
+interface StoredInboxItem {
+  item: InboxItem
+  dueAt: number
+  doneAt: number | undefined
+  readonly receivedAt: number
 }
+
+const emptyBilling = () => ({
+  reading: 0,
+  accounts: new Map<
+    string,
+    { customerId: string | undefined; reading: number; blockedAt: number | undefined; askedAt: number | undefined }
+  >(),
+  subscriptions: new Map<string, { subscription: SoldSubscription; accountId: string; sight: PeriodSight }>(),
+  orders: new Map<string, { order: BookedOrder; reading: number; changes: number }>(),
+  inbox: new Map<string, StoredInboxItem>(),
+  removals: new Map<string, { removal: Removal; dueAt: number }>(),
+  sweeps: new Map<SweepExtent, { begunAt: number | undefined; dueAt: number; leaseUntil: number }>()
+})
+
+const emptyEvents = () => {
+  const deliveries: Array<StoredDelivery> = []
+  const dropped: Array<Dropped> = []
+  return {
+    count: 0,
+    hasEmails: false,
+    causes: new Set<string>(),
+    settings: new Map<string, EventSettings>(),
+    endpoints: new Map<string, StoredEndpoint>(),
+    paused: new Map<string, number>(),
+    deliveries,
+    dropped
+  }
+}
+
+const emptyStore = () => {
+  const entries: Array<LedgerEntry> = []
+  const queries: Array<StoredLogEntry & { readonly holdId: string | undefined }> = []
+  return {
+    accounts: new Map<string, StoredAccount>(),
+    subscribers: new Map<string, string>(),
+    allowances: new Map<string, StoredAllowance>(),
+    holds: new Map<string, StoredHold>(),
+    uses: new Map<string, StoredUse>(),
+    entries,
+    settlements: new Map<string, LedgerEntry>(),
+    queries,
+    keys: new Map<string, StoredKey>(),
+    bounds: new Map<string, KeyBounds>(),
+    /** By key origin, period and its start. */
+    spending: new Map<string, StoredSpending>(),
+    billing: emptyBilling(),
+    events: emptyEvents()
+  }
+}
+
+export type Store = Readonly<ReturnType<typeof emptyStore>>
 
 /** Shared by the memory layers, as the SQL layers share a database. It never shrinks, so it is for tests only. */
-export class MemoryStore extends Context.Service<
-  MemoryStore,
-  {
-    readonly accounts: Map<string, StoredAccount>
-    readonly subscribers: Map<string, string>
-    readonly allowances: Map<string, StoredAllowance>
-    readonly holds: Map<string, StoredHold>
-    readonly uses: Map<string, StoredUse>
-    readonly entries: Array<LedgerEntry>
-    readonly settlements: Map<string, LedgerEntry>
-    readonly queries: Array<StoredLogEntry & { readonly holdId: string | undefined }>
-    readonly keys: Map<string, StoredKey>
-    readonly bounds: Map<string, KeyBounds>
-    /** By key origin, period and its start. */
-    readonly spending: Map<string, StoredSpending>
-    readonly billing: StoredBilling
-    readonly events: StoredEvents
-  }
->()("quarry/testing/MemoryStore") {
-  static readonly layer = Layer.sync(MemoryStore, () =>
-    MemoryStore.of({
-      accounts: new Map(),
-      subscribers: new Map(),
-      allowances: new Map(),
-      holds: new Map(),
-      uses: new Map(),
-      entries: [],
-      settlements: new Map(),
-      queries: [],
-      keys: new Map(),
-      bounds: new Map(),
-      spending: new Map(),
-      billing: {
-        reading: 0,
-        accounts: new Map(),
-        subscriptions: new Map(),
-        orders: new Map(),
-        inbox: new Map(),
-        removals: new Map(),
-        sweeps: new Map()
-      },
-      events: {
-        count: 0,
-        hasEmails: false,
-        causes: new Set(),
-        settings: new Map(),
-        endpoints: new Map(),
-        paused: new Map(),
-        deliveries: [],
-        dropped: []
-      }
-    })
-  )
+export class MemoryStore extends Context.Service<MemoryStore, Store>()("quarry/testing/MemoryStore") {
+  static readonly layer = Layer.sync(MemoryStore, emptyStore)
 }
 
-export const enterSpending = (
-  store: MemoryStore["Service"],
-  originId: string,
-  { period }: Budget,
-  now: number
-): StoredSpending => {
+/** Each operation is one synchronous step, so the layers need no locks. */
+export const atNow = <A>(step: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, step)
+
+export const findAccount = (store: Store, id: string): Effect.Effect<StoredAccount, NotFound> => {
+  const stored = store.accounts.get(id)
+  return stored === undefined ? Effect.fail(noSuchAccount(id)) : Effect.succeed(stored)
+}
+
+export const enterSpending = (store: Store, originId: string, { period }: Budget, now: number): StoredSpending => {
   const name = `${originId} ${period} ${budgetPeriodAt(period, now).start}`
   const spending = store.spending.get(name) ?? { credits: 0 }
   store.spending.set(name, spending)
   return spending
 }
 
-const isTaken = (store: MemoryStore["Service"], scope: string, accountId: string): boolean =>
+const isTaken = (store: Store, scope: string, accountId: string): boolean =>
   [...store.accounts.values()].some(({ account, allowance }) => allowance.scope === scope && account.id !== accountId)
 
 /** The quota is never below the used credits. `own` applies while another account has the mailbox's trial (R32). */
 export const enterPeriod = (
-  store: MemoryStore["Service"],
+  store: Store,
   account: Account,
   now: number,
   { own = 0, quota }: { readonly quota?: number | undefined; readonly own?: number | undefined } = {}

@@ -78,20 +78,15 @@ const nudgeOrder = (state: ProviderState, it: Mutable<Order>, now: number): void
   nudge(state, "order.updated", { kind: "order", id: it.id })
 }
 
-const planOrder = (
+const addOrder = (
   state: ProviderState,
-  { accountId, customerId, id, plan }: Subscription,
-  reason: "create" | "cycle" | "update",
-  cents: number,
+  sold: Pick<Order, "accountId" | "customerId" | "netCents" | "purchase">,
   now: number
 ): Mutable<Order> => {
   const order: Mutable<Order> = {
+    ...sold,
     id: nextId(state, "ord"),
-    customerId,
-    accountId,
-    purchase: plan === undefined ? { kind: "other" } : { kind: "plan", plan, subscriptionId: id, reason },
     status: "paid",
-    netCents: cents,
     refundedCents: 0,
     createdAt: now,
     modifiedAt: now
@@ -99,6 +94,18 @@ const planOrder = (
   state.orders.set(order.id, order)
   nudgeOrder(state, order, now)
   return order
+}
+
+const planOrder = (
+  state: ProviderState,
+  { accountId, customerId, id, plan }: Subscription,
+  reason: "create" | "cycle" | "update",
+  netCents: number,
+  now: number
+): Mutable<Order> => {
+  const purchase =
+    plan === undefined ? ({ kind: "other" } as const) : { kind: "plan" as const, plan, subscriptionId: id, reason }
+  return addOrder(state, { accountId, customerId, netCents, purchase }, now)
 }
 
 const subscribe = (state: ProviderState, { accountId, customerId }: Buyer, plan: SoldPlan, now: number): void => {
@@ -130,19 +137,9 @@ const pay = (state: ProviderState, checkoutId: string, now: number): void => {
     subscribe(state, buyer, buys.plan, now)
     return
   }
-  const order: Mutable<Order> = {
-    id: nextId(state, "ord"),
-    customerId: buyer.customerId,
-    accountId: buyer.accountId,
-    purchase: { kind: "pack", credits: buys.credits, quotedCents: buys.cents },
-    status: "paid",
-    netCents: buys.cents,
-    refundedCents: 0,
-    createdAt: now,
-    modifiedAt: now
-  }
-  state.orders.set(order.id, order)
-  nudgeOrder(state, order, now)
+  const { accountId, customerId } = buyer
+  const purchase = { kind: "pack" as const, credits: buys.credits, quotedCents: buys.cents }
+  addOrder(state, { accountId, customerId, netCents: buys.cents, purchase }, now)
 }
 
 const end = (state: ProviderState, it: Mutable<Subscription>, now: number): void => {
@@ -305,12 +302,13 @@ const purchases = (
   Port,
   "customerOf" | "openPlanCheckout" | "openPackCheckout" | "checkout" | "openPortal" | "removeCustomer"
 > => {
+  const owners = new Map<string, Buyer>()
   const open = (buyer: Buyer, buys: Checkout["buys"], now: number) => {
     const id = nextId(state, "chk")
     state.checkouts.set(id, { id, buyer, buys })
+    owners.set(id, buyer)
     return Effect.succeed({ id, url: `https://pay.test/${id}`, expiresAt: now + pageMs })
   }
-  const owners = new Map<string, Buyer>()
   return {
     customerOf: (accountId, email, isGone) =>
       call(state, "customerOf", () =>
@@ -328,21 +326,13 @@ const purchases = (
         })
       ),
     openPlanCheckout: (buyer, plan) =>
-      call(state, "openPlanCheckout", (now) =>
-        Effect.tap(open(buyer, { kind: "plan", plan }, now), ({ id }) => Effect.sync(() => owners.set(id, buyer)))
-      ),
+      call(state, "openPlanCheckout", (now) => open(buyer, { kind: "plan", plan }, now)),
     openPackCheckout: (buyer, { cents, credits }) =>
-      call(state, "openPackCheckout", (now) =>
-        Effect.tap(open(buyer, { kind: "pack", credits, cents }, now), ({ id }) =>
-          Effect.sync(() => owners.set(id, buyer))
-        )
-      ),
+      call(state, "openPackCheckout", (now) => open(buyer, { kind: "pack", credits, cents }, now)),
     checkout: (id) =>
       call(state, "checkout", () => {
         const buyer = owners.get(id)
-        return Effect.succeed(
-          buyer === undefined ? undefined : { customerId: buyer.customerId, accountId: buyer.accountId }
-        )
+        return Effect.succeed(buyer && { customerId: buyer.customerId, accountId: buyer.accountId })
       }),
     openPortal: (customerId) =>
       call(state, "openPortal", (now) =>

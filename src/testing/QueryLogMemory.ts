@@ -1,10 +1,10 @@
-import { Clock, DateTime, Effect, Layer } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/credits/Usage.ts"
 import { namesOf, type SearchOptions } from "../domain/options/SearchOptions.ts"
 import type { HistoryFilter, Position } from "../domain/search/QueryHistory.ts"
 import { pageTarget } from "../domain/search/Target.ts"
 import { QueryLog, type StoredLogEntry } from "../services/search/QueryLog.ts"
-import { MemoryStore } from "./MemoryStore.ts"
+import { atNow, MemoryStore } from "./MemoryStore.ts"
 
 export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
   QueryLog,
@@ -20,7 +20,7 @@ export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(
 
     return QueryLog.of({
       append: (entries) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
+        atNow((at) => {
           store.queries.push(...entries.map((entry) => ({ ...entry, holdId: undefined, at })))
         }),
       recent: (accountId, limit) =>

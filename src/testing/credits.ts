@@ -1,7 +1,5 @@
 import { addEvent, noticeUse } from "./events.ts"
-import type { LedgerEntry, MemoryStore, StoredAccount } from "./MemoryStore.ts"
-
-type Store = MemoryStore["Service"]
+import type { LedgerEntry, Store, StoredAccount } from "./MemoryStore.ts"
 
 interface Credit {
   readonly credits: number

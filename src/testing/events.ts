@@ -2,9 +2,7 @@ import type { Schema } from "effect"
 import { toMoment } from "../domain/requests/fields.ts"
 import { type AnyEventType, defaultEventSettings, type EventSettings } from "../domain/webhooks/Event.ts"
 import { type DropReason, droppedError, maxQueued } from "../services/webhooks/EventBooks.ts"
-import type { MemoryStore, StoredAccount, StoredAllowance, StoredDelivery, StoredKey } from "./MemoryStore.ts"
-
-type Store = MemoryStore["Service"]
+import type { Store, StoredAccount, StoredAllowance, StoredDelivery, StoredKey } from "./MemoryStore.ts"
 
 export const settingsOf = (store: Store, accountId: string): EventSettings =>
   store.events.settings.get(accountId) ?? defaultEventSettings
