@@ -15,13 +15,10 @@ import * as DeploymentOfSettings from "./Deployment.ts"
 import * as Plans from "./Plans.ts"
 import { background } from "./store/Storage.ts"
 
-const terms = Layer.effect(
-  BillingTerms,
-  Effect.map(AppConfig, ({ billingCheckout, billingGrace }) => ({
-    grace: billingGrace,
-    isOpen: billingCheckout === "open"
-  }))
-)
+const terms = AppConfig.serviceFrom(BillingTerms, ({ billingCheckout, billingGrace }) => ({
+  grace: billingGrace,
+  isOpen: billingCheckout === "open"
+}))
 
 type PolarSettings = Omit<PolarOptions, "baseUrl"> & { readonly address: string | undefined }
 

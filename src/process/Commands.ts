@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
 import * as ExternalIndexesOpenSearch from "../layers/providers/opensearch/ExternalIndexesOpenSearch.ts"
 import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
@@ -20,8 +20,8 @@ const settings = Misspellings.warn.pipe(
   Layer.provideMerge(Misspellings.settings)
 )
 
-const externalIndexes = Layer.unwrap(
-  Effect.map(AppConfig, ({ quarryProviders }) => ExternalIndexesOpenSearch.layer(quarryProviders))
+const externalIndexes = AppConfig.layerFrom(({ quarryProviders }) =>
+  ExternalIndexesOpenSearch.layer(quarryProviders)
 ).pipe(Layer.provide(UpstreamClient.layer), Layer.provide(settings))
 
 const storage = AccountRemoval.layer.pipe(

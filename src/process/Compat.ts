@@ -7,10 +7,10 @@ import { AppConfig } from "../settings/Settings.ts"
 
 export class KeylessAccountMissing extends OperatorError("KeylessAccountMissing") {}
 
-const shapes = Layer.effect(
-  Compat,
-  Effect.map(AppConfig, ({ compat, compatEngines }) => ({ shapes: compat, engines: compatEngines }))
-)
+const shapes = AppConfig.serviceFrom(Compat, ({ compat, compatEngines }) => ({
+  shapes: compat,
+  engines: compatEngines
+}))
 
 const keyless = Layer.effect(
   Keyless,

@@ -9,8 +9,8 @@ import * as Deployment from "./Deployment.ts"
 import * as SignIn from "./SignIn.ts"
 import * as Storage from "./store/Storage.ts"
 
-const client = Layer.unwrap(
-  Effect.map(AppConfig, ({ webhooksAllowPrivate }) => WebhookClientNode.layer({ allowsPrivate: webhooksAllowPrivate }))
+const client = AppConfig.layerFrom(({ webhooksAllowPrivate }) =>
+  WebhookClientNode.layer({ allowsPrivate: webhooksAllowPrivate })
 )
 
 const emails = Layer.unwrap(

@@ -24,10 +24,8 @@ const redis = Layer.unwrap(
   })
 )
 
-const inspection = Layer.unwrap(
-  Effect.map(AppConfig, ({ databaseUrl }) =>
-    DatabaseInspectionSql.layer(databaseUrl === undefined ? "embedded" : "postgres")
-  )
+const inspection = AppConfig.layerFrom(({ databaseUrl }) =>
+  DatabaseInspectionSql.layer(databaseUrl === undefined ? "embedded" : "postgres")
 )
 
 /** Accepts a newer schema, so that commands work during a rollout and after a rollback. */
@@ -48,13 +46,11 @@ const ownOverview = Layer.provide(look, Storage.commandDatabase)
 
 /** If a server has the embedded database open, the command asks that server. */
 export const commandOverview = Layer.catchTag(ownOverview, "StorageUnavailable", (unavailable: StorageUnavailable) =>
-  Layer.unwrap(
-    Effect.map(AppConfig, ({ adminHost, adminPort }) =>
-      adminPort === 0
-        ? Layer.effect(Overview, Effect.fail(unavailable))
-        : Layer.catch(OverviewRemote.layer(adminOrigin(adminHost, adminPort)), () =>
-            Layer.effect(Overview, Effect.fail(unavailable))
-          )
-    )
+  AppConfig.layerFrom(({ adminHost, adminPort }) =>
+    adminPort === 0
+      ? Layer.effect(Overview, Effect.fail(unavailable))
+      : Layer.catch(OverviewRemote.layer(adminOrigin(adminHost, adminPort)), () =>
+          Layer.effect(Overview, Effect.fail(unavailable))
+        )
   )
 )

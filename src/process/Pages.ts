@@ -11,32 +11,25 @@ import { PageSettings } from "../services/pages/PageSettings.ts"
 import { Pages } from "../services/pages/Pages.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-export const settings = Layer.effect(
-  PageSettings,
-  Effect.map(AppConfig, ({ pages, pagesCacheTtl, pagesTimeout }) => ({
-    isOn: pages === "on",
-    timeout: pagesTimeout,
-    cacheTtl: pagesCacheTtl
-  }))
-)
+export const settings = AppConfig.serviceFrom(PageSettings, ({ pages, pagesCacheTtl, pagesTimeout }) => ({
+  isOn: pages === "on",
+  timeout: pagesTimeout,
+  cacheTtl: pagesCacheTtl
+}))
 
 export const userAgentOf = (configured: string | undefined, baseUrl: string): string =>
   configured ?? `Quarry/${version} (+${baseUrl})`
 
-const fetcher = Layer.unwrap(
-  Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesRobots, pagesUserAgent }) =>
-    PageFetcherNode.layer({
-      userAgent: userAgentOf(pagesUserAgent, baseUrl),
-      obeysRobots: pagesRobots === "respect",
-      allowsPrivate: pagesAllowPrivate
-    })
-  )
+const fetcher = AppConfig.layerFrom(({ baseUrl, pagesAllowPrivate, pagesRobots, pagesUserAgent }) =>
+  PageFetcherNode.layer({
+    userAgent: userAgentOf(pagesUserAgent, baseUrl),
+    obeysRobots: pagesRobots === "respect",
+    allowsPrivate: pagesAllowPrivate
+  })
 )
 
-const parser = Layer.unwrap(
-  Effect.map(AppConfig, ({ pagesTimeout, pagesWorkers }) =>
-    PageParserThreads.layer({ workers: pagesWorkers ?? PageParserThreads.defaultWorkers(), maxWait: pagesTimeout })
-  )
+const parser = AppConfig.layerFrom(({ pagesTimeout, pagesWorkers }) =>
+  PageParserThreads.layer({ workers: pagesWorkers ?? PageParserThreads.defaultWorkers(), maxWait: pagesTimeout })
 )
 
 export const web = Layer.merge(fetcher, parser)

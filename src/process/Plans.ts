@@ -1,7 +1,7 @@
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import * as PlanFile from "../layers/PlanFile.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
-export const layer = Layer.unwrap(
-  Effect.map(AppConfig, ({ quarryPlans }) => (quarryPlans === undefined ? Layer.empty : PlanFile.layer(quarryPlans)))
+export const layer = AppConfig.layerFrom(({ quarryPlans }) =>
+  quarryPlans === undefined ? Layer.empty : PlanFile.layer(quarryPlans)
 )

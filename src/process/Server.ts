@@ -15,26 +15,20 @@ import * as SignIn from "./SignIn.ts"
 import * as Telemetry from "./Telemetry.ts"
 import * as WorkerRole from "./workers/WorkerRole.ts"
 
-const listener = Layer.unwrap(
-  Effect.map(AppConfig, ({ drainDelay, host, port, shutdownGrace }) =>
-    Listener.layer({ host, port, grace: shutdownGrace, drainDelay })
-  )
+const listener = AppConfig.layerFrom(({ drainDelay, host, port, shutdownGrace }) =>
+  Listener.layer({ host, port, grace: shutdownGrace, drainDelay })
 )
 
-const admin = Layer.unwrap(
-  Effect.map(AppConfig, ({ adminHost, adminHosts, adminPort }) =>
-    WorkerRole.isWorker && adminPort !== 0
-      ? WorkerRole.admin
-      : Admin.layer({ host: adminHost, port: adminPort, hosts: adminHosts })
-  )
+const admin = AppConfig.layerFrom(({ adminHost, adminHosts, adminPort }) =>
+  WorkerRole.isWorker && adminPort !== 0
+    ? WorkerRole.admin
+    : Admin.layer({ host: adminHost, port: adminPort, hosts: adminHosts })
 )
 
-const build = Layer.unwrap(Effect.map(AppConfig, ({ quarryCommit }) => ProcessMetrics.build(quarryCommit)))
+const build = AppConfig.layerFrom(({ quarryCommit }) => ProcessMetrics.build(quarryCommit))
 
-const signals = Layer.unwrap(
-  Effect.map(AppConfig, ({ shutdownGrace }) =>
-    Signals.layer({ grace: shutdownGrace, endsAtSecond: !WorkerRole.isWorker })
-  )
+const signals = AppConfig.layerFrom(({ shutdownGrace }) =>
+  Signals.layer({ grace: shutdownGrace, endsAtSecond: !WorkerRole.isWorker })
 )
 
 /** Lower layers start earlier and end later, so the private listener can report startup and drain of the public one. */

@@ -38,10 +38,7 @@ import * as SignIn from "./SignIn.ts"
 import * as SecretHeaders from "./secrets/SecretHeaders.ts"
 import * as Storage from "./store/Storage.ts"
 
-const limits = Layer.effect(
-  Limits,
-  Effect.map(AppConfig, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
-)
+const limits = AppConfig.serviceFrom(Limits, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
 
 const shared = Layer.unwrap(
   Effect.gen(function* () {
@@ -71,14 +68,12 @@ const sourceOf = ({
   return { _tag: "searxng", url: searxngUrl, engines: searxngEngines }
 }
 
-export const providers = Layer.unwrap(Effect.map(AppConfig, (config) => ProviderFile.layer(sourceOf(config)))).pipe(
+export const providers = AppConfig.layerFrom((config) => ProviderFile.layer(sourceOf(config))).pipe(
   Layer.provide(UpstreamClient.layer)
 )
 
-const marketplace = Layer.unwrap(
-  Effect.map(AppConfig, ({ marketplacePlan, marketplaceProxySecret }) =>
-    MarketplaceProxy.layer({ secrets: marketplaceProxySecret ?? [], plan: marketplacePlan })
-  )
+const marketplace = AppConfig.layerFrom(({ marketplacePlan, marketplaceProxySecret }) =>
+  MarketplaceProxy.layer({ secrets: marketplaceProxySecret ?? [], plan: marketplacePlan })
 )
 
 const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
@@ -86,20 +81,11 @@ const callers = Layer.mergeAll(Credentials.layer, AccountRemoval.layer).pipe(
   Layer.provideMerge([SignIn.layer, Deployment.layer])
 )
 
-const trustedProxies = Layer.effect(
-  TrustedProxies,
-  Effect.map(AppConfig, ({ trustedProxyHops }) => trustedProxyHops)
-)
+const trustedProxies = AppConfig.serviceFrom(TrustedProxies, ({ trustedProxyHops }) => trustedProxyHops)
 
-const compression = Layer.effect(
-  CompressesResponses,
-  Effect.map(AppConfig, ({ compression }) => compression === "on")
-)
+const compression = AppConfig.serviceFrom(CompressesResponses, ({ compression }) => compression === "on")
 
-const timing = Layer.effect(
-  SendsServerTiming,
-  Effect.map(AppConfig, ({ serverTiming }) => serverTiming === "on")
-)
+const timing = AppConfig.serviceFrom(SendsServerTiming, ({ serverTiming }) => serverTiming === "on")
 
 const readiness = DatabaseReadiness.layer.pipe(Layer.provide(Storage.database))
 
@@ -114,16 +100,14 @@ const reachable = ({ host, port }: BoundAddress): BoundAddress => {
   return { host: wildcards.includes(host) ? (external?.address ?? host) : host, port }
 }
 
-const heartbeat = Layer.unwrap(
-  Effect.map(AppConfig, ({ quarryCommit, redisUrl }) =>
-    Heartbeat.layer({
-      host: hostname(),
-      reachable,
-      version,
-      commit: quarryCommit,
-      usesRedis: redisUrl !== undefined
-    })
-  )
+const heartbeat = AppConfig.layerFrom(({ quarryCommit, redisUrl }) =>
+  Heartbeat.layer({
+    host: hostname(),
+    reachable,
+    version,
+    commit: quarryCommit,
+    usesRedis: redisUrl !== undefined
+  })
 ).pipe(
   Layer.provide([ReplicasSql.layer, Storage.replicaId]),
   Layer.provide(Migrations.layer),

@@ -25,10 +25,8 @@ const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | 
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
 /** Applies the rules for reading pages, even if that is off. */
-const clientDocuments = Layer.unwrap(
-  Effect.map(AppConfig, ({ baseUrl, pagesAllowPrivate, pagesUserAgent }) =>
-    ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })
-  )
+const clientDocuments = AppConfig.layerFrom(({ baseUrl, pagesAllowPrivate, pagesUserAgent }) =>
+  ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })
 )
 
 export const layer = Layer.unwrap(

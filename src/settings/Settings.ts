@@ -44,6 +44,14 @@ const read = Effect.gen(function* () {
 export class AppConfig extends Context.Service<AppConfig, Effect.Success<typeof read>>()("quarry/settings/AppConfig") {
   static readonly layer: Layer.Layer<AppConfig, SettingsInvalid> = Layer.effect(AppConfig, read)
 
+  /** The layer that the settings choose. */
+  static readonly layerFrom = <A, E, R>(choose: (settings: AppConfig["Service"]) => Layer.Layer<A, E, R>) =>
+    Layer.unwrap(AppConfig.useSync(choose))
+
+  /** A service whose value follows from the settings. */
+  static readonly serviceFrom = <I, S>(service: Context.Key<I, S>, toValue: (settings: AppConfig["Service"]) => S) =>
+    Layer.effect(service, AppConfig.useSync(toValue))
+
   /** The defaults with in-memory storage. */
   static readonly layerTest = (overrides: Partial<AppConfig["Service"]> = {}): Layer.Layer<AppConfig> =>
     Layer.effect(

@@ -109,10 +109,7 @@ export const replicaId = Layer.effect(
 ).pipe(Layer.provide(IdsLayer.layer))
 
 /** Every layer that acts on its own gets this setting here, so that none is built without it. */
-export const background = Layer.effect(
-  ActsOnItsOwn,
-  Effect.map(AppConfig, ({ quarryBackground }) => quarryBackground === "on")
-)
+export const background = AppConfig.serviceFrom(ActsOnItsOwn, ({ quarryBackground }) => quarryBackground === "on")
 
 export const layer = stores({ reports: true, writes: true }).pipe(
   Layer.provideMerge(Migrations.layer),
@@ -135,6 +132,6 @@ export const readingLayer = stores({ reports: false, writes: false }).pipe(
   Layer.provide(notActing)
 )
 
-export const logMaintenance = Layer.unwrap(
-  Effect.map(AppConfig, ({ queryLogRetention }) => LogMaintenance.layer({ retention: queryLogRetention }))
+export const logMaintenance = AppConfig.layerFrom(({ queryLogRetention }) =>
+  LogMaintenance.layer({ retention: queryLogRetention })
 ).pipe(Layer.provide(Migrations.layer), Layer.provide(database), Layer.provide(background))

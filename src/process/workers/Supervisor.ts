@@ -125,10 +125,8 @@ const warnOfSeparateLimits = Effect.fnUntraced(function* (count: number) {
   )
 })
 
-const signals = Layer.unwrap(
-  Effect.map(AppConfig, ({ shutdownGrace }) =>
-    Signals.layer({ grace: Duration.sum(shutdownGrace, endingReserve), endsAtSecond: true })
-  )
+const signals = AppConfig.layerFrom(({ shutdownGrace }) =>
+  Signals.layer({ grace: Duration.sum(shutdownGrace, endingReserve), endsAtSecond: true })
 )
 
 export const supervise = (count: number) =>
