@@ -1,7 +1,17 @@
 import { Marked } from "marked"
-import { type DefaultTreeAdapterTypes as Html, parse as parseHtml } from "parse5"
+import { parse as parseHtml } from "parse5"
 import { parseDocument } from "yaml"
 import { readPublished } from "../../domain/options/published.ts"
+import {
+  attribute as attributeOf,
+  type Element,
+  isElement,
+  isHtml,
+  type Node,
+  oneLine,
+  type Parent,
+  walk
+} from "../pages/html/Tree.ts"
 import { readPublished as statedDate } from "../pages/published.ts"
 
 /** The searchable parts of a page. Missing parts are empty strings. */
@@ -38,28 +48,17 @@ const inline = new Set(
   )
 )
 
-const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim()
+const attribute = (element: Element | undefined, name: string): string =>
+  (element && attributeOf(element, name)?.trim()) ?? ""
 
-const isElement = (node: Html.Node): node is Html.Element => "tagName" in node
-
-const attribute = (element: Html.Element | undefined, name: string): string =>
-  element?.attrs.find((each) => each.name === name)?.value.trim() ?? ""
-
-/** Uses a stack, because deeply nested pages would overflow the call stack. */
-function* elementsOf(root: Html.ParentNode): Generator<Html.Element> {
-  const waiting: Array<Html.ChildNode> = root.childNodes.toReversed()
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (!isElement(node)) continue
-    yield node
-    for (let index = node.childNodes.length - 1; index >= 0; index--) {
-      const child = node.childNodes[index]
-      if (child !== undefined) waiting.push(child)
-    }
-  }
+const elementsOf = (root: Parent): ReadonlyArray<Element> => {
+  const elements: Array<Element> = []
+  walk(root, (element) => elements.push(element) > 0)
+  return elements
 }
 
-const textOf = (root: Html.Element | undefined, maxCharacters: number): string => {
-  const waiting: Array<Html.ChildNode | string> = root === undefined ? [] : [root]
+const textOf = (root: Element | undefined, maxCharacters: number): string => {
+  const waiting: Array<Node | string> = root === undefined ? [] : [root]
   const parts: Array<string> = []
   let length = 0
   for (let node = waiting.pop(); node !== undefined && length < maxCharacters; node = waiting.pop()) {
@@ -81,13 +80,13 @@ const cutAtWord = (text: string, maxCharacters: number): string =>
 const languageOf = (tag: string): string | undefined => /^[a-z]{2}(?=$|[-_])/i.exec(tag)?.[0].toLowerCase()
 
 interface Outline {
-  readonly elements: ReadonlyArray<Html.Element>
+  readonly elements: ReadonlyArray<Element>
   readonly meta: ReadonlyMap<string, string>
-  readonly first: (name: string) => Html.Element | undefined
+  readonly first: (name: string) => Element | undefined
 }
 
 const outlineOf = (html: string): Outline => {
-  const elements = [...elementsOf(parseHtml(html))]
+  const elements = elementsOf(parseHtml(html))
   const meta = new Map<string, string>()
   for (const element of elements) {
     if (element.tagName !== "meta") continue
@@ -95,11 +94,11 @@ const outlineOf = (html: string): Outline => {
     if (name !== "" && !meta.has(name)) meta.set(name, oneLine(attribute(element, "content")))
   }
   // SVG images also have title elements.
-  const own = elements.filter(({ namespaceURI }) => namespaceURI === "http://www.w3.org/1999/xhtml")
+  const own = elements.filter(isHtml)
   return { elements: own, meta, first: (name) => own.find((element) => element.tagName === name) }
 }
 
-const opening = (main: Html.Element | undefined, content: string): string => {
+const opening = (main: Element | undefined, content: string): string => {
   for (const element of main === undefined ? [] : elementsOf(main)) {
     if (element.tagName !== "p") continue
     const text = textOf(element, 2 * maxDescriptionCharacters)
@@ -108,8 +107,8 @@ const opening = (main: Html.Element | undefined, content: string): string => {
   return content
 }
 
-const headingsOf = (main: Html.Element | undefined): string =>
-  (main === undefined ? [] : [...elementsOf(main)])
+const headingsOf = (main: Element | undefined): string =>
+  (main === undefined ? [] : elementsOf(main))
     .filter(({ tagName }) => /^h[1-6]$/.test(tagName))
     .slice(0, maxHeadings)
     .map((heading) => textOf(heading, maxHeadingCharacters))
@@ -187,7 +186,7 @@ export const readMarkdown = (markdown: string): PageText | BadFrontMatter => {
 }
 
 export const readSitemap = (xml: string): ReadonlyArray<{ readonly address: string; readonly line: number }> => {
-  const locations = [...elementsOf(parseHtml(xml, { sourceCodeLocationInfo: true }))].filter(
+  const locations = elementsOf(parseHtml(xml, { sourceCodeLocationInfo: true })).filter(
     ({ tagName }) => tagName === "loc"
   )
   return locations.map((element) => ({

@@ -11,6 +11,7 @@ import {
   isText,
   type Node,
   type Parent,
+  pushChildren,
   textOf
 } from "./html/Tree.ts"
 
@@ -72,16 +73,13 @@ const languageOf = (pre: Element): string => {
 }
 
 const preformatted = (root: Node): string => {
-  const waiting: Array<Node> = [root]
+  const waiting: Array<Node | Parent> = [root]
   const parts: Array<string> = []
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (isText(node)) parts.push(node.value)
+    if ("value" in node) parts.push(node.value)
     if (!isElement(node)) continue
     if (node.tagName === "br") parts.push("\n")
-    for (let index = node.childNodes.length - 1; index >= 0; index--) {
-      const child = node.childNodes[index]
-      if (child !== undefined) waiting.push(child)
-    }
+    pushChildren(waiting, node)
   }
   return visibleText(parts.join("")).replace(/^\n+|\s+$/g, "")
 }

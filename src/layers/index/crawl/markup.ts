@@ -5,6 +5,10 @@ const maxLinks = 2_000
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
+/** What a robots meta element asks for. Empty for other elements. */
+const robotsIn = (name: string, { content = "", name: of }: Readonly<Record<string, string>>): string =>
+  name === "meta" && of?.toLowerCase() === "robots" ? content : ""
+
 /** None if the page asks not to be followed. */
 export const linksIn = (bytes: Uint8Array, url: string): ReadonlyArray<string> => {
   const links = new Set<string>()
@@ -13,12 +17,7 @@ export const linksIn = (bytes: Uint8Array, url: string): ReadonlyArray<string> =
   const parser = new Parser({
     onopentag: (name, attributes) => {
       if (name === "base" && attributes.href !== undefined) base = URL.parse(attributes.href, base.href) ?? base
-      if (
-        name === "meta" &&
-        attributes.name?.toLowerCase() === "robots" &&
-        /nofollow|none/i.test(attributes.content ?? "")
-      )
-        isFollowed = false
+      if (/nofollow|none/i.test(robotsIn(name, attributes))) isFollowed = false
       if ((name !== "a" && name !== "area") || attributes.href === undefined || links.size >= maxLinks) return
       if (/\bnofollow\b/i.test(attributes.rel ?? "")) return
       const link = pageOnHost(attributes.href, base)
@@ -33,12 +32,7 @@ export const isNotIndexed = (bytes: Uint8Array): boolean => {
   let isHidden = false
   const parser = new Parser({
     onopentag: (name, attributes) => {
-      if (
-        name === "meta" &&
-        attributes.name?.toLowerCase() === "robots" &&
-        /noindex|none/i.test(attributes.content ?? "")
-      )
-        isHidden = true
+      if (/noindex|none/i.test(robotsIn(name, attributes))) isHidden = true
     }
   })
   parser.end(decode(bytes))

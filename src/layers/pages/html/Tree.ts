@@ -28,6 +28,10 @@ export const isHtml = (element: Element): boolean => element.namespaceURI === ht
 export const attribute = (element: Element, name: string): string | undefined =>
   element.attrs.find((each) => each.name === name)?.value
 
+/** The element's classes and ID, as far as it has them. */
+export const namesOf = (element: Element): string =>
+  `${attribute(element, "class") ?? ""} ${attribute(element, "id") ?? ""}`
+
 const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> => {
   let elements = 0
   let open = 0
@@ -46,19 +50,21 @@ const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapte
   }
 }
 
+/** Adds the children so that `pop` returns them in document order. A spread would fail for very many. */
+export const pushChildren = (waiting: Array<Node | Parent>, parent: Parent): void => {
+  for (const child of parent.childNodes.toReversed()) waiting.push(child)
+}
+
 /** In document order. Skips an element's content if `visit` returns false. */
 export const walk = (root: Parent, visit: (element: Element, depth: number) => boolean): void => {
-  const waiting: Array<{ readonly node: Node; readonly depth: number }> = []
+  const waiting: Array<{ readonly node: Element; readonly depth: number }> = []
   const enter = (parent: Parent, depth: number) => {
-    for (let index = parent.childNodes.length - 1; index >= 0; index--) {
-      const node = parent.childNodes[index]
-      if (node !== undefined && isElement(node)) waiting.push({ node, depth })
-    }
+    for (const node of parent.childNodes.toReversed()) if (isElement(node)) waiting.push({ node, depth })
   }
   enter(root, 1)
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { depth, node } = next
-    if (isElement(node) && visit(node, depth)) enter(node, depth + 1)
+    if (visit(node, depth)) enter(node, depth + 1)
   }
 }
 
@@ -66,12 +72,7 @@ export function* textsOf(root: Node | Parent): Generator<string> {
   const waiting: Array<Node | Parent> = [root]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if ("value" in node) yield node.value
-    if ("childNodes" in node) {
-      for (let index = node.childNodes.length - 1; index >= 0; index--) {
-        const child = node.childNodes[index]
-        if (child !== undefined) waiting.push(child)
-      }
-    }
+    if ("childNodes" in node) pushChildren(waiting, node)
   }
 }
 

@@ -1,9 +1,9 @@
 import {
-  attribute,
   type Element,
   findElement,
   isElement,
   type Node,
+  namesOf,
   type Parent,
   removeNodes,
   visibleLength
@@ -31,8 +31,7 @@ const words = (name: string): ReadonlyArray<string> =>
 const quotes = (element: Element): boolean =>
   findElement(element, ({ tagName }) => tagName === "blockquote") !== undefined
 
-const isNamedChrome = (element: Element): boolean =>
-  words(`${attribute(element, "class") ?? ""} ${attribute(element, "id") ?? ""}`).some((word) => chromeWords.has(word))
+const isNamedChrome = (element: Element): boolean => words(namesOf(element)).some((word) => chromeWords.has(word))
 
 const neverChrome = new Set(["html", "body", "main", "article"])
 

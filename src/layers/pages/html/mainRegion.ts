@@ -1,4 +1,14 @@
-import { attribute, type Element, isElement, isText, type Node, removeNodes, visibleLength, walk } from "./Tree.ts"
+import {
+  attribute,
+  type Element,
+  isElement,
+  isText,
+  type Node,
+  namesOf,
+  removeNodes,
+  visibleLength,
+  walk
+} from "./Tree.ts"
 
 const around = new Set("nav footer aside button".split(" "))
 const roles = /^(?:navigation|banner|contentinfo|complementary|search|menu|menubar|dialog|alert)$/i
@@ -27,10 +37,7 @@ export const findMainRegion = (body: Element): Element => {
   return body
 }
 
-const isComments = (element: Element): boolean =>
-  /(?:^|[^a-z])(?:comments?|disqus)(?![a-z])/i.test(
-    `${attribute(element, "class") ?? ""} ${attribute(element, "id") ?? ""}`
-  )
+const isComments = (element: Element): boolean => /(?:^|[^a-z])(?:comments?|disqus)(?![a-z])/i.test(namesOf(element))
 
 export const proseLength = (root: Element): number => {
   let length = 0
