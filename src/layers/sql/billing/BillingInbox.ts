@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { BillingBooks, InboxItem, SweepExtent } from "../../../services/billing/BillingBooks.ts"
+import type { InboxItem, SweepExtent } from "../../../services/billing/BillingBooks.ts"
 import { type StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
@@ -135,9 +135,7 @@ const turns = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
   }).pipe(Effect.orDie)
 })
 
-type Methods = keyof ReturnType<typeof deliveries> | keyof ReturnType<typeof removals> | keyof ReturnType<typeof turns>
-
-export const make = (sql: SqlClient.SqlClient, clock: StoreClock): Pick<BillingBooks["Service"], Methods> => ({
+export const make = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
   ...deliveries(sql, clock),
   ...removals(sql, clock),
   ...turns(sql, clock)

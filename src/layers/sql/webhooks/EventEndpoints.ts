@@ -250,19 +250,7 @@ const changeSettings = (deps: Deps) => {
   }, inTransaction(sql))
 }
 
-type Methods =
-  | "endpoints"
-  | "addEndpoint"
-  | "changeEndpoint"
-  | "removeEndpoint"
-  | "replaceSecret"
-  | "addTest"
-  | "deliveries"
-  | "redeliver"
-  | "settings"
-  | "changeSettings"
-
-export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
+export const make = (deps: Deps) => {
   const { sql } = deps
   return {
     endpoints: (accountId) =>
@@ -289,5 +277,5 @@ export const make = (deps: Deps): Pick<EventBooks["Service"], Methods> => {
     redeliver: redeliver(deps),
     settings: (accountId) => Effect.orDie(retryTransient(readSettings(deps, accountId))),
     changeSettings: changeSettings(deps)
-  }
+  } satisfies Partial<EventBooks["Service"]>
 }

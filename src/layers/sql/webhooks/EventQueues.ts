@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { storeTime } from "../../../services/StoreClock.ts"
-import { type AccountQueues, type EventBooks, noSuchEndpoint } from "../../../services/webhooks/EventBooks.ts"
+import { type AccountQueues, noSuchEndpoint } from "../../../services/webhooks/EventBooks.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
@@ -74,7 +74,7 @@ const drop = (deps: Deps) => {
   )
 }
 
-export const make = (deps: Deps): Pick<EventBooks["Service"], "queues" | "pause" | "drop"> => ({
+export const make = (deps: Deps) => ({
   queues: queues(deps),
   pause: pause(deps),
   drop: drop(deps)
