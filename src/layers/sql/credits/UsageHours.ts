@@ -1,6 +1,7 @@
 import { Duration, Effect, Schedule, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { rowOf, rowsOf } from "../Rows.ts"
+import { outcomeColumns, outcomeCounts } from "../search/LogRow.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 
 /** An hour with fewer searches of an account stays in the log only: its counts would take about as much space. */
@@ -68,16 +69,13 @@ const countHour = (sql: SqlClient.SqlClient, until: Date) =>
       const end = new Date(hour.getTime() + Duration.toMillis("1 hour"))
       yield* sql`
         insert into usage_hours (
-          account_id, counted_by, hour, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable
+          account_id, counted_by, hour, name, searches, credits, ${sql.literal(outcomeColumns)}
         )
-        select account_id, counted_by, ${hour}, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable
+        select account_id, counted_by, ${hour}, name, searches, credits, ${sql.literal(outcomeColumns)}
         from (
           select account_id, case when grouping(target) = 0 then 'target' else 'key' end as counted_by,
             case when grouping(target) = 0 then target else coalesce(key_id, '') end as name,
-            count(*) as searches, sum(credits) as credits, count(*) filter (where outcome = 'ok') as ok,
-            count(*) filter (where outcome = 'upstream_error') as upstream_error,
-            count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
-            count(*) filter (where outcome = 'page_unreadable') as page_unreadable,
+            count(*) as searches, sum(credits) as credits, ${sql.literal(outcomeCounts)},
             sum(count(*)) over (partition by account_id, grouping(target)) as all_searches
           from queries where created_at >= ${hour} and created_at < ${end} and account_id is not null
           group by account_id, grouping sets ((target), (key_id))

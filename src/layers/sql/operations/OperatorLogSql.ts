@@ -9,7 +9,7 @@ import {
   type UsageGroup
 } from "../../../services/operations/OperatorLog.ts"
 import { rowsOf } from "../Rows.ts"
-import { LoggedRow, loggedColumns, toLogged } from "../search/LogRow.ts"
+import { LoggedRow, loggedColumns, outcomeCounts, toLogged, toOutcomes } from "../search/LogRow.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import { retryTransient } from "../Transient.ts"
 
@@ -62,11 +62,7 @@ const top = (sql: SqlClient.SqlClient, { by, from, limit, to }: TopQuery) => sql
   select counted.*, nullif(accounts.email, '') as email
   from (
     select ${sql(groupColumns[by])} as "group", count(*) as searches, coalesce(sum(credits), 0)::bigint as credits,
-      count(*) filter (where cached) as cached,
-      count(*) filter (where outcome = 'ok') as ok,
-      count(*) filter (where outcome = 'upstream_error') as upstream_error,
-      count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
-      count(*) filter (where outcome = 'page_unreadable') as page_unreadable
+      count(*) filter (where cached) as cached, ${sql.literal(outcomeCounts)}
     from queries where created_at >= ${new Date(from)} and created_at < ${new Date(to)}
     group by 1 order by 2 desc, 1 limit ${limit}
   ) as counted
@@ -79,23 +75,17 @@ const toTop = (row: typeof TopRow.Type): TopUsage => ({
   searches: Number(row.searches),
   credits: Number(row.credits),
   cached: Number(row.cached),
-  outcomes: {
-    ok: Number(row.ok),
-    upstream_error: Number(row.upstream_error),
-    upstream_timeout: Number(row.upstream_timeout),
-    page_unreadable: Number(row.page_unreadable)
-  }
+  outcomes: toOutcomes(row)
 })
 
 export const layer: Layer.Layer<OperatorLog, never, SqlClient.SqlClient> = Layer.effect(
   OperatorLog,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    return OperatorLog.of({
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    OperatorLog.of({
       query: (id) => Effect.map(entriesBy(sql, "query", id), ([entry]) => entry),
       batch: (id) => entriesBy(sql, "batch", id),
       request: (requestId) => entriesBy(sql, "request", requestId),
       top: (query) => Effect.orDie(Effect.map(unlimited(sql, topRows(top(sql, query))), (rows) => rows.map(toTop)))
     })
-  })
+  )
 )

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { LoggedOptions, toFields, toOptions } from "../../../domain/options/SearchOptions.ts"
 import { UnreadableReason } from "../../../domain/pages/UnreadableReason.ts"
-import { type LogEntry, LoggedRefusal, Outcome } from "../../../domain/search/LogEntry.ts"
+import { type LogEntry, LoggedRefusal, Outcome, outcomes } from "../../../domain/search/LogEntry.ts"
 import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
 import type { StoredLogEntry } from "../../../services/search/QueryLog.ts"
 import { columnsOf } from "../Rows.ts"
@@ -33,6 +33,19 @@ export const LogRow = Schema.Struct({
   reason: Schema.NullOr(UnreadableReason),
   bytes: Schema.NullOr(Schema.BigInt),
   options: Schema.NullOr(LoggedOptions)
+})
+
+/** The columns with the counts of each outcome, and how a statement counts them in the log. */
+export const outcomeColumns = outcomes.join(", ")
+export const outcomeCounts = outcomes
+  .map((outcome) => `count(*) filter (where outcome = '${outcome}') as ${outcome}`)
+  .join(", ")
+
+export const toOutcomes = (row: { readonly [O in Outcome]: bigint | number }) => ({
+  ok: Number(row.ok),
+  upstream_error: Number(row.upstream_error),
+  upstream_timeout: Number(row.upstream_timeout),
+  page_unreadable: Number(row.page_unreadable)
 })
 
 export const LoggedRow = Schema.Struct({ ...LogRow.fields, created_at: Schema.Date })

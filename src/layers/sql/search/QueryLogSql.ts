@@ -12,7 +12,16 @@ import { QueryLog } from "../../../services/search/QueryLog.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
-import { LoggedRow, LogRow, loggedColumns, toColumns, toLogged } from "./LogRow.ts"
+import {
+  LoggedRow,
+  LogRow,
+  loggedColumns,
+  outcomeColumns,
+  outcomeCounts,
+  toColumns,
+  toLogged,
+  toOutcomes
+} from "./LogRow.ts"
 
 /** A rare filter must not hold a connection while it reads the whole log. */
 const maxExamined = 25_000
@@ -110,18 +119,13 @@ const history = (sql: SqlClient.SqlClient) => {
   }, Effect.orDie)
 }
 
-const counts = `count(*) as searches, sum(credits) as credits, count(*) filter (where outcome = 'ok') as ok,
-  count(*) filter (where outcome = 'upstream_error') as upstream_error,
-  count(*) filter (where outcome = 'upstream_timeout') as upstream_timeout,
-  count(*) filter (where outcome = 'page_unreadable') as page_unreadable`
-
 /** Hours that `usage_hours` lacks come from the log. One statement reads both, so each search counts once. */
 const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granularity, groupBy, to }: UsageQuery) => {
   const group = sql.literal(groupBy === undefined ? "null::text" : "nullif(name, '')")
   const [since, until] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
   return sql`
     with counted as materialized (
-      select hour, name, searches, credits, ok, upstream_error, upstream_timeout, page_unreadable from usage_hours
+      select hour, name, searches, credits, ${sql.literal(outcomeColumns)} from usage_hours
       where account_id = ${accountId} and counted_by = ${groupBy ?? "target"}
         and hour >= ${new Date(Math.ceil(from / hourMs) * hourMs)} and hour < ${new Date(Math.floor(to / hourMs) * hourMs)}
     ), hours as (
@@ -130,7 +134,8 @@ const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granu
       select lag(hour + interval '1 hour', 1, ${since}) over (order by hour) as since, hour as until from hours
       union all select coalesce(max(hour) + interval '1 hour', ${since}), ${until} from hours
     ), logged as (
-      select date_trunc('hour', created_at, 'UTC') as hour, name, ${sql.literal(counts)}
+      select date_trunc('hour', created_at, 'UTC') as hour, name, count(*) as searches, sum(credits) as credits,
+        ${sql.literal(outcomeCounts)}
       from gaps cross join lateral (
         select created_at, ${sql.literal(groupBy === "key" ? "key_id" : "target")} as name, credits, outcome from queries
         where account_id = ${accountId} and created_at >= gaps.since and created_at < gaps.until offset 0
@@ -206,10 +211,5 @@ const toBucket = (row: typeof BucketRow.Type): UsageBucket => ({
   group: row.group ?? undefined,
   searches: row.searches,
   credits: Number(row.credits),
-  outcomes: {
-    ok: row.ok,
-    upstream_error: row.upstream_error,
-    upstream_timeout: row.upstream_timeout,
-    page_unreadable: row.page_unreadable
-  }
+  outcomes: toOutcomes(row)
 })
