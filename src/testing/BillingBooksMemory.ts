@@ -1,15 +1,10 @@
 import { Effect, Layer } from "effect"
-import { creditsBought, creditsRefunded } from "../domain/billing/Purchase.ts"
+import { creditsGranted, creditsTakenBack } from "../domain/billing/Purchase.ts"
 import { type AccountTerms, readingOf, type SoldSubscription } from "../domain/billing/Subscription.ts"
 import type { PlanTable } from "../domain/credits/Plan.ts"
 import { constantHistory } from "../domain/credits/PlanHistory.ts"
 import { toMoment } from "../domain/requests/fields.ts"
-import {
-  BillingBooks,
-  type BookedOrder,
-  type Booking,
-  type SubscriptionReading
-} from "../services/billing/BillingBooks.ts"
+import { BillingBooks, type Booking, type SubscriptionReading } from "../services/billing/BillingBooks.ts"
 import type { Order } from "../services/billing/PaymentProvider.ts"
 import { Plans } from "../services/credits/Plans.ts"
 import * as BillingInboxMemory from "./BillingInboxMemory.ts"
@@ -106,22 +101,14 @@ const bookSubscriptions = (store: Store, plans: PlanTable, reading: Subscription
 const settleOrder = (store: Store, stored: StoredAccount, orderId: string, now: number): void => {
   const booked = store.billing.orders.get(orderId)
   if (booked === undefined) return
-  const { granted, isDisputeLost, netCents, refundedCents, status, takenBack } = booked.order
-  const due = isDisputeLost || status === "void" ? granted : creditsRefunded(granted, netCents, refundedCents)
-  const difference = due - takenBack
+  const due = creditsTakenBack(booked.order)
+  const difference = due - booked.order.takenBack
   if (difference === 0) return
   booked.changes += 1
   booked.order = { ...booked.order, takenBack: due }
   const cause = `pack-refund:${orderId}:${booked.changes}`
   if (difference > 0) takeBack(store, stored, difference, cause, now)
   else addCredits(store, stored, { credits: -difference, cause, reason: orderId, grantedAt: undefined })
-}
-
-const grantedBy = ({ netCents, purchase, status }: Order, before: BookedOrder | undefined): number => {
-  if (before !== undefined && before.granted > 0) return before.granted
-  return purchase.kind === "pack" && status === "paid"
-    ? creditsBought(purchase.credits, purchase.quotedCents, netCents)
-    : 0
 }
 
 const bookOrder = (store: Store, order: Order, reading: number, now: number): Booking => {
@@ -133,7 +120,7 @@ const bookOrder = (store: Store, order: Order, reading: number, now: number): Bo
   const before = known?.order
   if (before !== undefined && before.accountId !== accountId) return "unknown"
   if (known !== undefined && known.reading >= reading) return "outdated"
-  const granted = grantedBy(order, before)
+  const granted = creditsGranted(before?.granted ?? 0, order)
   const { isDisputeLost = false, takenBack = 0 } = before ?? {}
   const read = { id, accountId, kind: purchase.kind, status, netCents, refundedCents, createdAt }
   const booked = { ...read, granted, takenBack, isDisputeLost }

@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import {
   creditsBought,
+  creditsGranted,
   creditsRefunded,
+  creditsTakenBack,
   isUpgrade,
   packPrice,
   packSizes,
@@ -52,6 +54,28 @@ describe("Purchase", () => {
       assert.isAtMost(bought * quoted, it.credits * it.net)
       assert.strictEqual(creditsBought(it.credits, quoted, quoted), it.credits)
       assert.strictEqual(creditsBought(it.credits, 0, it.net), it.credits)
+    }
+  )
+
+  it.prop(
+    "R38, R40: an order grants only once and when it is paid, and a void order or a lost dispute takes all of it back",
+    { credits: size, net: cents, refunded: cents },
+    ({ credits, net, refunded }) => {
+      const purchase = { kind: "pack", credits, quotedCents: net } as const
+      assert.strictEqual(creditsGranted(0, { netCents: net, purchase, status: "paid" }), credits)
+      assert.strictEqual(creditsGranted(0, { netCents: net, purchase, status: "pending" }), 0)
+      assert.strictEqual(creditsGranted(0, { netCents: net, purchase: { kind: "plan" }, status: "paid" }), 0)
+      assert.strictEqual(creditsGranted(7, { netCents: net, purchase, status: "void" }), 7)
+      const paid = {
+        granted: credits,
+        isDisputeLost: false,
+        netCents: net,
+        refundedCents: refunded,
+        status: "paid"
+      } as const
+      assert.strictEqual(creditsTakenBack(paid), creditsRefunded(credits, net, refunded))
+      assert.strictEqual(creditsTakenBack({ ...paid, isDisputeLost: true }), credits)
+      assert.strictEqual(creditsTakenBack({ ...paid, status: "void" }), credits)
     }
   )
 })

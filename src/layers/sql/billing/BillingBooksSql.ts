@@ -1,6 +1,6 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { creditsBought, creditsRefunded } from "../../../domain/billing/Purchase.ts"
+import { creditsGranted, creditsTakenBack } from "../../../domain/billing/Purchase.ts"
 import { readingOf } from "../../../domain/billing/Subscription.ts"
 import { Plan, type PlanTable } from "../../../domain/credits/Plan.ts"
 import { BillingBooks, type Booking, type SubscriptionReading } from "../../../services/billing/BillingBooks.ts"
@@ -91,12 +91,9 @@ const bookSubscriptions = (deps: Deps) => {
 
 /** Takes back the refunded credits of an order, or returns credits that were taken back in excess (R40). */
 const settleOrder = Effect.fnUntraced(function* ({ sql }: Deps, row: OrderRow) {
-  const { granted, is_dispute_lost, net_cents, refunded_cents, status, taken_back } = row
-  const due =
-    is_dispute_lost || status === "void"
-      ? Number(granted)
-      : creditsRefunded(Number(granted), Number(net_cents), Number(refunded_cents))
-  const difference = due - Number(taken_back)
+  const order = toBookedOrder(row)
+  const due = creditsTakenBack(order)
+  const difference = due - order.takenBack
   if (difference === 0) return false
   const cause = `pack-refund:${row.id}:${row.changes + 1}`
   yield* difference > 0
@@ -120,14 +117,6 @@ const writeOrder = ({ sql }: Deps, order: Order, accountId: string, reading: num
   on conflict (id) do update set status = excluded.status, net_cents = excluded.net_cents,
     refunded_cents = excluded.refunded_cents, granted = excluded.granted, reading = excluded.reading`
 
-/** None until the order is paid, and never a second time (R38). */
-const grantedBy = ({ netCents, purchase, status }: Order, before: OrderRow | undefined): number => {
-  if (before !== undefined && before.granted > 0n) return Number(before.granted)
-  return purchase.kind === "pack" && status === "paid"
-    ? creditsBought(purchase.credits, purchase.quotedCents, netCents)
-    : 0
-}
-
 const bookOrder = (deps: Deps) => {
   const { sql } = deps
   const book = Effect.fnUntraced(function* (
@@ -140,7 +129,7 @@ const bookOrder = (deps: Deps) => {
     // An order stays with its first account, so that its credits are not granted to a second one.
     if (before !== undefined && before.account_id !== accountId) return "unknown"
     if (before !== undefined && before.reading >= BigInt(reading)) return "outdated"
-    const granted = grantedBy(order, before)
+    const granted = creditsGranted(Number(before?.granted ?? 0n), order)
     yield* writeOrder(deps, order, accountId, reading, granted)
     if (granted > 0 && (before?.granted ?? 0n) === 0n) {
       yield* sql`select ledger_credit(${accountId}, ${granted}::bigint, 'pack', ${order.id}, ${`pack:${order.id}`})`
