@@ -26,41 +26,31 @@ interface Checkout {
     | { readonly kind: "pack"; readonly credits: number; readonly cents: number }
 }
 
-/** Tests can change the objects. Each change adds deliveries to `outbox`; the test decides which arrive, and when. */
-export interface ProviderState {
-  readonly customers: Map<string, { email: string; accountId: string }>
-  readonly checkouts: Map<string, Checkout>
-  readonly subscriptions: Map<string, Mutable<Subscription>>
-  readonly orders: Map<string, Mutable<Order>>
-  readonly disputes: Map<string, Mutable<Dispute>>
-  outbox: Array<Nudge>
-  isUp: boolean
-  declines: boolean
-  isLocked: boolean
-  readonly refunds: Array<{ readonly orderId: string; readonly at: number }>
-  readonly calls: Map<string, number>
-  ids: number
-  readonly name: number
-}
-
 /** Makes IDs unique across providers, because tests share a store. */
 let providers = 0
 
-const fresh = (): ProviderState => ({
-  customers: new Map(),
-  checkouts: new Map(),
-  subscriptions: new Map(),
-  orders: new Map(),
-  disputes: new Map(),
-  outbox: [],
-  isUp: true,
-  declines: false,
-  isLocked: false,
-  refunds: [],
-  calls: new Map(),
-  ids: 0,
-  name: ++providers
-})
+const fresh = () => {
+  const outbox: Array<Nudge> = []
+  const refunds: Array<{ readonly orderId: string; readonly at: number }> = []
+  return {
+    customers: new Map<string, { email: string; accountId: string }>(),
+    checkouts: new Map<string, Checkout>(),
+    subscriptions: new Map<string, Mutable<Subscription>>(),
+    orders: new Map<string, Mutable<Order>>(),
+    disputes: new Map<string, Mutable<Dispute>>(),
+    outbox,
+    isUp: true,
+    declines: false,
+    isLocked: false,
+    refunds,
+    calls: new Map<string, number>(),
+    ids: 0,
+    name: ++providers
+  }
+}
+
+/** Tests can change the objects. Each change adds deliveries to `outbox`; the test decides which arrive, and when. */
+export type ProviderState = ReturnType<typeof fresh>
 
 const nextId = (state: ProviderState, prefix: string): string => `${prefix}_${state.name}_${++state.ids}`
 

@@ -8,10 +8,12 @@ import { isUpgrade, type PlanStep, type SoldPlan } from "./Purchase.ts"
 export interface SoldSubscription {
   readonly id: string
   readonly plan: SoldPlan
+  /** `trialing` counts as active. `ended`: canceled and over, unpaid, incomplete or paused. */
   readonly status: "active" | "past_due" | "ended"
   readonly period: Period
   readonly startedAt: number
   readonly cancelAtPeriodEnd: boolean
+  /** A change that the provider will make at `at`. */
   readonly pending: { readonly plan: SoldPlan; readonly at: number } | undefined
   readonly pastDueAt: number | undefined
   readonly modifiedAt: number

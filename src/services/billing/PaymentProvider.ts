@@ -1,23 +1,14 @@
 import { Context, Data, type Duration, type Effect, type Redacted } from "effect"
 import type { PackSize, SoldPlan } from "../../domain/billing/Purchase.ts"
+import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 
 /** Times are Unix milliseconds. */
-export interface Subscription {
-  readonly id: string
+export interface Subscription extends Omit<SoldSubscription, "plan"> {
   readonly customerId: string
   /** From the checkout's metadata, or else the customer's external ID. Undefined if Quarry did not create it. */
   readonly accountId: string | undefined
   readonly plan: SoldPlan | undefined
-  /** `trialing` counts as active. `ended`: canceled and over, unpaid, incomplete or paused. */
-  readonly status: "active" | "past_due" | "ended"
-  readonly period: { readonly start: number; readonly end: number }
-  readonly startedAt: number
-  readonly cancelAtPeriodEnd: boolean
-  /** A change that the provider will make at `at`. */
-  readonly pending: { readonly plan: SoldPlan; readonly at: number } | undefined
-  readonly pastDueAt: number | undefined
   readonly endedAt: number | undefined
-  readonly modifiedAt: number
 }
 
 /** Amounts are net of tax, in cents. */

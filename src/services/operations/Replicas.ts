@@ -1,27 +1,29 @@
-import { Context, type Effect } from "effect"
-import type { Phase } from "../../domain/providers/CoolDown.ts"
-import type { RefusalReason } from "../../domain/providers/Refusal.ts"
+import { Context, type Effect, Schema } from "effect"
+import { phases } from "../../domain/providers/CoolDown.ts"
+import { refusalReasons } from "../../domain/providers/Refusal.ts"
 
 /** Times are Unix milliseconds. */
-export interface ProviderSight {
-  readonly provider: string
-  readonly engine: string | null
-  readonly phase: Phase
-  readonly lastSuccessAt: number | null
-  readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason } | null
-  readonly p95Ms: number | null
-}
+const ProviderSight = Schema.Struct({
+  provider: Schema.String,
+  engine: Schema.NullOr(Schema.String),
+  phase: Schema.Literals(phases),
+  lastSuccessAt: Schema.NullOr(Schema.Number),
+  lastRefusal: Schema.NullOr(Schema.Struct({ at: Schema.Number, reason: Schema.Literals(refusalReasons) })),
+  p95Ms: Schema.NullOr(Schema.Number)
+})
+export type ProviderSight = typeof ProviderSight.Type
 
 /** Reported by the replica itself. */
-export interface Vitals {
+export const Vitals = Schema.Struct({
   /** `off`: no Redis is configured. */
-  readonly redis: "off" | "answers" | "away"
+  redis: Schema.Literals(["off", "answers", "away"]),
   /** Null for the embedded database, which has no pool. */
-  readonly pool: { readonly max: number; readonly used: number; readonly waiting: number } | null
-  readonly providers: ReadonlyArray<ProviderSight>
+  pool: Schema.NullOr(Schema.Struct({ max: Schema.Number, used: Schema.Number, waiting: Schema.Number })),
+  providers: Schema.Array(ProviderSight),
   /** `digestOf` the plans that it was started with. */
-  readonly plans?: string | undefined
-}
+  plans: Schema.optionalKey(Schema.String)
+})
+export type Vitals = typeof Vitals.Type
 
 /** Undefined in a command. */
 export const ReplicaId = Context.Reference<string | undefined>("quarry/services/ReplicaId", {

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { siteTerm } from "../../../domain/index/DocumentTerms.ts"
 import { spanTerms } from "../../../domain/index/dates.ts"
@@ -16,6 +16,7 @@ import { DocumentIndex } from "../../../services/index/DocumentIndex.ts"
 import { rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import { compare, load, remove } from "./DocumentLoad.ts"
+import { Stored } from "./DocumentSegments.ts"
 
 /** Their titles are compared with the query. More than five pages of 20, because some may have been deleted. */
 const maxCandidates = 130
@@ -49,24 +50,9 @@ const foundRows = rowsOf(Found)
 const KnownTerm = Schema.Struct({ term: Schema.String, documents: Schema.Finite })
 const knownRows = rowsOf(KnownTerm)
 
-const Title = Schema.Struct({
-  id: Schema.Finite,
-  url: Schema.String,
-  title: Schema.String,
-  language: Schema.NullOr(Schema.String),
-  published: Schema.NullOr(Schema.String)
-})
-const titleRows = rowsOf(Title)
+const titleRows = rowsOf(Schema.Struct(Struct.pick(Stored.fields, ["id", "url", "title", "language", "published"])))
 
-const Page = Schema.Struct({
-  id: Schema.Finite,
-  url: Schema.String,
-  title: Schema.String,
-  headings: Schema.String,
-  description: Schema.String,
-  content: Schema.String,
-  published: Schema.NullOr(Schema.String)
-})
+const Page = Schema.Struct(Struct.omit(Stored.fields, ["language"]))
 const pageRows = rowsOf(Page)
 
 const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))

@@ -26,7 +26,7 @@ const Segment = Schema.Struct({
 })
 const segmentRows = rowsOf(Segment)
 
-const Stored = Schema.Struct({
+export const Stored = Schema.Struct({
   id: Schema.Finite,
   url: Schema.String,
   title: Schema.String,

@@ -1,36 +1,19 @@
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { silentAfterMs } from "../../../domain/operations/Status.ts"
-import { phases } from "../../../domain/providers/CoolDown.ts"
-import { refusalReasons } from "../../../domain/providers/Refusal.ts"
 import { heartbeatInterval } from "../../../services/operations/Heartbeat.ts"
 import {
   forgetAfterMs,
   type Heartbeat,
   maxReplicas,
   type Replica,
-  Replicas
+  Replicas,
+  Vitals
 } from "../../../services/operations/Replicas.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 import { read } from "../Transaction.ts"
 
-const VitalsJson = Schema.Struct({
-  redis: Schema.Literals(["off", "answers", "away"]),
-  pool: Schema.NullOr(Schema.Struct({ max: Schema.Number, used: Schema.Number, waiting: Schema.Number })),
-  providers: Schema.Array(
-    Schema.Struct({
-      provider: Schema.String,
-      engine: Schema.NullOr(Schema.String),
-      phase: Schema.Literals(phases),
-      lastSuccessAt: Schema.NullOr(Schema.Number),
-      lastRefusal: Schema.NullOr(Schema.Struct({ at: Schema.Number, reason: Schema.Literals(refusalReasons) })),
-      p95Ms: Schema.NullOr(Schema.Number)
-    })
-  ),
-  plans: Schema.optionalKey(Schema.String)
-})
-
-const decodeVitals = Schema.decodeUnknownOption(VitalsJson)
+const decodeVitals = Schema.decodeUnknownOption(Vitals)
 
 const ReplicaRow = Schema.Struct({
   id: Schema.String,
@@ -99,9 +82,8 @@ const forget = (sql: SqlClient.SqlClient, id: string) =>
 
 export const layer: Layer.Layer<Replicas, never, SqlClient.SqlClient> = Layer.effect(
   Replicas,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    return Replicas.of({
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    Replicas.of({
       beat: (heartbeat) => Effect.orDie(Effect.asVoid(beat(sql, heartbeat))),
       leave: (id) => Effect.orDie(Effect.asVoid(sql`delete from replicas where id = ${id}`)),
       forget: (id) =>
@@ -119,5 +101,5 @@ export const layer: Layer.Layer<Replicas, never, SqlClient.SqlClient> = Layer.ef
         (rows) => rows.map(toReplica)
       )
     })
-  })
+  )
 )
