@@ -8,7 +8,7 @@ import { Ids } from "../../services/Ids.ts"
 import { rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { endTokens } from "./betterAuth/EndTokens.ts"
-import type { SignInOptions } from "./betterAuth/Options.ts"
+import type { SecretOptions } from "./betterAuth/Options.ts"
 import { storeResetToken, tokenCharacters } from "./ResetToken.ts"
 
 const IdRow = Schema.Struct({ id: Schema.String })
@@ -17,7 +17,7 @@ const idRows = rowsOf(IdRow)
 const personRow = rowOf(Schema.Struct({ id: Schema.String, account_id: Schema.NullOr(Schema.String) }))
 const expiryRow = rowOf(Schema.Struct({ expires_at: Schema.Date }))
 
-interface Deps extends Pick<SignInOptions, "baseUrl" | "secrets"> {
+interface Deps extends SecretOptions {
   readonly sql: SqlClient.SqlClient
   readonly ids: Ids["Service"]
 }
@@ -80,10 +80,7 @@ const makeSignInLink = (deps: Deps) =>
   }, inTransaction(deps.sql))
 
 /** Does not load the sign-in library. */
-export const layer = ({
-  baseUrl,
-  secrets
-}: Pick<SignInOptions, "baseUrl" | "secrets">): Layer.Layer<People, never, SqlClient.SqlClient | Ids> =>
+export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<People, never, SqlClient.SqlClient | Ids> =>
   Layer.effect(
     People,
     Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
-import type { SignInOptions } from "./betterAuth/Options.ts"
+import type { SecretOptions } from "./betterAuth/Options.ts"
 
 const accountColumns = columnsOf(AccountRow, "a")
 const sessionRow = rowOf(Schema.Struct({ ...AccountRow.fields, session_id: Schema.String }))
@@ -89,10 +89,7 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   }, inTransaction(sql))
 
 /** Does not load the sign-in library. */
-export const layer = ({
-  baseUrl,
-  secrets
-}: Pick<SignInOptions, "baseUrl" | "secrets">): Layer.Layer<Sessions, never, SqlClient.SqlClient> =>
+export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<Sessions, never, SqlClient.SqlClient> =>
   Layer.effect(
     Sessions,
     Effect.gen(function* () {

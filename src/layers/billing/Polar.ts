@@ -92,6 +92,13 @@ const customerOf = (tools: Tools) =>
     }
   )
 
+const readById = <A>({ client }: Tools, schema: Schema.Codec<A, unknown>, path: string, id: string) =>
+  withId(id, client.call(schema, { method: "GET", path: `${path}${id}` })).pipe(
+    Effect.catchTag("PolarError", (error) =>
+      Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : unexpected(error))
+    )
+  )
+
 /** Has a single product, because buyers can choose between several. */
 const checkoutBody = ({ options }: Tools, { accountId, address, customerId }: Buyer, product: string) => {
   const { returnUrl } = options
@@ -131,12 +138,9 @@ const checkouts = (
     return openCheckout(tools, { ...body, metadata, prices: { [product]: [price] } })
   }),
   checkout: Effect.fn("PaymentProvider.checkout")((id) =>
-    withId(id, tools.client.call(objects.PolarCheckout, { method: "GET", path: `/v1/checkouts/${id}` })).pipe(
+    readById(tools, objects.PolarCheckout, "/v1/checkouts/", id).pipe(
       Effect.map((found) => ({ customerId: found.customer_id ?? undefined, accountId: objects.accountOf(found) })),
-      Effect.catchTags({
-        ProviderMissing: () => Effect.undefined,
-        PolarError: (error) => (error.status === 404 ? Effect.undefined : Effect.fail(unexpected(error)))
-      })
+      Effect.catchTag("ProviderMissing", () => Effect.undefined)
     )
   ),
   openPortal: Effect.fn("PaymentProvider.openPortal")((customerId) => {
@@ -156,12 +160,9 @@ const changeFailure = (id: string, error: PolarClient.PolarError) => {
   return unexpected(error)
 }
 
-const readSubscription = ({ client, options }: Tools, id: string) =>
-  withId(id, client.call(objects.PolarSubscription, { method: "GET", path: `/v1/subscriptions/${id}` })).pipe(
-    Effect.map((found) => objects.toSubscription(options.products, found)),
-    Effect.catchTag("PolarError", (error) =>
-      Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : unexpected(error))
-    )
+const readSubscription = (tools: Tools, id: string) =>
+  Effect.map(readById(tools, objects.PolarSubscription, "/v1/subscriptions/", id), (found) =>
+    objects.toSubscription(tools.options.products, found)
   )
 
 const patch = ({ client, options }: Tools, id: string, body: object) => {
@@ -230,12 +231,7 @@ const orders = (tools: Tools) => {
       .pipe(Effect.map((found) => found.map(toOrder)))
   return {
     order: Effect.fn("PaymentProvider.order")((id: string) =>
-      withId(id, client.call(objects.PolarOrder, { method: "GET", path: `/v1/orders/${id}` })).pipe(
-        Effect.map(toOrder),
-        Effect.catchTag("PolarError", (error) =>
-          Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : unexpected(error))
-        )
-      )
+      Effect.map(readById(tools, objects.PolarOrder, "/v1/orders/", id), toOrder)
     ),
     ordersOf: Effect.fn("PaymentProvider.ordersOf")(
       (of: { readonly customerId: string } | { readonly subscriptionId: string }) =>

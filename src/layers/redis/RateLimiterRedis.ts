@@ -47,23 +47,17 @@ export const layer: Layer.Layer<RateLimiter, never, RedisConnection> = Layer.eff
 
     return RateLimiter.of({
       hit: ({ credential, limit }) =>
-        Effect.matchEffect(
-          connection.run((client) => count(client, `quarry:rl:{${credential}}`, limit, windowMs * 1000)),
-          {
-            onSuccess: ([admitted, counted, oldestMicros, nowMicros]) =>
-              Effect.succeed(
-                decisionFrom({
-                  admitted: admitted === 1,
-                  limit,
-                  counted,
-                  oldestMs: oldestMicros / 1000,
-                  nowMs: nowMicros / 1000
-                })
-              ),
-            onFailure: () =>
+        connection
+          .run((client) => count(client, `quarry:rl:{${credential}}`, limit, windowMs * 1000))
+          .pipe(
+            Effect.map(([admitted, counted, oldestMicros, nowMicros]) => {
+              const [oldestMs, nowMs] = [oldestMicros / 1000, nowMicros / 1000]
+              return decisionFrom({ admitted: admitted === 1, limit, counted, oldestMs, nowMs })
+            }),
+            Effect.catch(() =>
               Effect.andThen(Metric.update(limiterFallbacks.of(), 1), inProcess.hit({ credential, limit }))
-          }
-        )
+            )
+          )
     })
   })
 ).pipe(Layer.provide(RateLimiterMemory.layer()))

@@ -18,6 +18,9 @@ export interface SignInOptions {
   readonly signUp: SignUpPolicy
 }
 
+/** For layers that do not load the library. */
+export type SecretOptions = Pick<SignInOptions, "baseUrl" | "secrets">
+
 /** One library instance signs with `secret`, and reads data that was encrypted with any of `values`. */
 export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
   readonly secret: Redacted.Redacted

@@ -8,7 +8,7 @@ import { columnsOf, rowOf } from "../../sql/Rows.ts"
 import { dieOnSqlError } from "../../sql/Transaction.ts"
 import { retryTransient } from "../../sql/Transient.ts"
 import { digestsOf } from "../betterAuth/Digest.ts"
-import type { SignInOptions } from "../betterAuth/Options.ts"
+import type { SecretOptions } from "../betterAuth/Options.ts"
 import { appBudgetSql } from "./AppBudgets.ts"
 
 const tokenPattern = new RegExp(`^${accessTokenPrefix}([A-Za-z]{32})$`)
@@ -26,10 +26,7 @@ const tokenRow = rowOf(
 const scopesIn = (list: string) => toolScopes.filter((scope) => list.includes(JSON.stringify(scope)))
 
 /** Does not load the sign-in library. A revoked token ends at once on all replicas. */
-export const layer = ({
-  baseUrl,
-  secrets
-}: Pick<SignInOptions, "baseUrl" | "secrets">): Layer.Layer<AccessTokens, never, SqlClient.SqlClient> =>
+export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<AccessTokens, never, SqlClient.SqlClient> =>
   Layer.effect(
     AccessTokens,
     Effect.gen(function* () {

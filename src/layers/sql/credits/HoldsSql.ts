@@ -38,9 +38,8 @@ const list = (sql: SqlClient.SqlClient, { accountId, limit, overdueOnly }: HoldF
 
 export const layer: Layer.Layer<Holds, never, SqlClient.SqlClient> = Layer.effect(
   Holds,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    return Holds.of({
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    Holds.of({
       list: (filter) => read(holdRows(list(sql, filter)), (rows) => rows.map(toHold)),
       count: read(
         countRow(sql`
@@ -48,5 +47,5 @@ export const layer: Layer.Layer<Holds, never, SqlClient.SqlClient> = Layer.effec
         (row) => row ?? { open: 0, overdue: 0 }
       )
     })
-  })
+  )
 )

@@ -1,6 +1,6 @@
 import { Effect, Metric, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { type DueDelivery, type SlotLimits, shareSlots } from "../../../domain/webhooks/DeliverySlots.ts"
+import { type SlotLimits, shareSlots } from "../../../domain/webhooks/DeliverySlots.ts"
 import type { Keyring } from "../../../services/operations/Keyrings.ts"
 import { storeTime } from "../../../services/StoreClock.ts"
 import { eventAccountsCapped } from "../../../services/telemetry/Metrics.ts"
@@ -104,6 +104,11 @@ const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndp
 
 const inFlightRows = rowsOf(Schema.Struct({ account_id: Schema.String, endpoint_id: Schema.NullOr(Schema.String) }))
 
+const toRecipient = (row: Pick<typeof DueRow.Type, "account_id" | "endpoint_id">) => ({
+  accountId: row.account_id,
+  endpointId: row.endpoint_id ?? undefined
+})
+
 const readInFlight = (sql: SqlClient.SqlClient, now: Date) =>
   inFlightRows(sql`
     select account_id, endpoint_id from event_deliveries where status = 'pending' and is_taken and due_at > ${now}`)
@@ -171,21 +176,10 @@ const shareAmong = Effect.fnUntraced(function* (
   }
   yield* dropIds("suspended")
   yield* dropIds("address_changed")
-  const due = rows.flatMap((row): ReadonlyArray<DueDelivery> => {
-    if (row.dropped_for !== null) return []
-    return [
-      {
-        id: row.id,
-        accountId: row.account_id,
-        endpointId: row.endpoint_id ?? undefined,
-        isFailing: row.is_failing
-      }
-    ]
-  })
-  const inFlight = (yield* readInFlight(sql, now)).map((row) => ({
-    accountId: row.account_id,
-    endpointId: row.endpoint_id ?? undefined
-  }))
+  const due = rows
+    .filter((row) => row.dropped_for === null)
+    .map((row) => ({ ...toRecipient(row), id: row.id, isFailing: row.is_failing }))
+  const inFlight = (yield* readInFlight(sql, now)).map(toRecipient)
   const { capped, chosen } = shareSlots(due, inFlight, limits)
   const ids = chosen.map(({ id }) => id)
   const leased = ids.length === 0 ? [] : yield* lease(sql, ids, now, until)
