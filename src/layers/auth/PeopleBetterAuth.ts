@@ -5,15 +5,12 @@ import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
 import { confirmPath } from "../../domain/accounts/OAuth.ts"
 import { People, PersonError } from "../../services/accounts/People.ts"
 import { Ids } from "../../services/Ids.ts"
-import { rowOf, rowsOf } from "../sql/Rows.ts"
+import { idRow, idRows, rowOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { endTokens } from "./betterAuth/EndTokens.ts"
 import type { SecretOptions } from "./betterAuth/Options.ts"
 import { storeResetToken, tokenCharacters } from "./ResetToken.ts"
 
-const IdRow = Schema.Struct({ id: Schema.String })
-const idRow = rowOf(IdRow)
-const idRows = rowsOf(IdRow)
 const personRow = rowOf(Schema.Struct({ id: Schema.String, account_id: Schema.NullOr(Schema.String) }))
 const expiryRow = rowOf(Schema.Struct({ expires_at: Schema.Date }))
 

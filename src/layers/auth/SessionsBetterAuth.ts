@@ -5,7 +5,7 @@ import { budgetOfApp } from "../../domain/keys/Budget.ts"
 import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
-import { columnsOf, rowOf, rowsOf } from "../sql/Rows.ts"
+import { columnsOf, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
@@ -13,7 +13,6 @@ import type { SecretOptions } from "./betterAuth/Options.ts"
 
 const accountColumns = columnsOf(AccountRow, "a")
 const sessionRow = rowOf(Schema.Struct({ ...AccountRow.fields, session_id: Schema.String }))
-const personRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
@@ -68,8 +67,8 @@ const unknownSession = new NotFound({ message: "The account has no such session.
 const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
   Effect.fn("Sessions.end")(function* (accountId, sessionId) {
     // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
-    const people = yield* personRows(sql`select id from auth_users where account_id = ${accountId} for update`)
-    const ended = yield* personRows(sql`
+    const people = yield* idRows(sql`select id from auth_users where account_id = ${accountId} for update`)
+    const ended = yield* idRows(sql`
         delete from auth_sessions where id = ${sessionId} and ${sql.in(
           "user_id",
           people.map(({ id }) => id)
@@ -80,7 +79,7 @@ const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
 const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   Effect.fn("Sessions.forget")(function* (accountId) {
     // Foreign keys delete the person's sessions, identities and tokens.
-    const people = yield* personRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
+    const people = yield* idRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
     yield* sql`delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})`
     yield* sql`delete from auth_verifications where ${sql.in(
       "value",

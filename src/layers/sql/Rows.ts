@@ -26,6 +26,16 @@ export const rowOf = <Row>(schema: RowSchema<Row>) => {
     Effect.map(rows(statement), (all) => all[0])
 }
 
+const Id = Schema.Struct({ id: Schema.String })
+export const idRow = rowOf(Id)
+export const idRows = rowsOf(Id)
+
+const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
+
+/** The number that a statement returns as `count`. */
+export const countOf = <R>(statement: Statement<R>): Effect.Effect<number, SqlError.SqlError, R> =>
+  Effect.map(countRow(statement), (row) => row?.count ?? 0)
+
 export const columnsOf = (schema: { readonly fields: Schema.Struct.Fields }, alias?: string): string =>
   Object.keys(schema.fields)
     .map((name) => (alias === undefined ? name : `${alias}.${name}`))

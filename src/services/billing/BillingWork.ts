@@ -2,7 +2,7 @@ import { Duration, Effect, Layer, Metric } from "effect"
 import { ifActing, logFailure, runRepeatedly } from "../background.ts"
 import { billingDrift, billingEvents, billingInboxOldest, billingOwed, billingSweeps } from "../telemetry/Metrics.ts"
 import { BillingBooks, type SweepExtent } from "./BillingBooks.ts"
-import { type Drift, Reconciler } from "./Reconciler.ts"
+import { driftKinds, Reconciler } from "./Reconciler.ts"
 
 const inboxInterval = Duration.seconds(1)
 const removalInterval = Duration.seconds(5)
@@ -39,15 +39,6 @@ const sweepIfDue = Effect.fnUntraced(function* (
     )
   )
 })
-
-const driftKinds: ReadonlyArray<Drift["kind"]> = [
-  "subscription",
-  "order",
-  "refund",
-  "dispute",
-  "second_subscription",
-  "removal"
-]
 
 /** Initializes counters used by alerts to 0. Otherwise Prometheus would not see the first increase. */
 const initializeCounters = Effect.forEach(

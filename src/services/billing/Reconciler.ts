@@ -14,9 +14,11 @@ import {
   type Subscription
 } from "./PaymentProvider.ts"
 
+export const driftKinds = ["subscription", "order", "refund", "dispute", "second_subscription", "removal"] as const
+
 /** A difference from the provider that a sweep found and fixed, usually because deliveries were lost. */
 export interface Drift {
-  readonly kind: "subscription" | "order" | "refund" | "dispute" | "second_subscription" | "removal"
+  readonly kind: (typeof driftKinds)[number]
   readonly accountId: string | undefined
   readonly objectId: string
 }

@@ -4,10 +4,8 @@ import { verifiedHostOf } from "../../../domain/accounts/ClientMetadata.ts"
 import { NotFound } from "../../../domain/errors.ts"
 import { budgetOfApp } from "../../../domain/keys/Budget.ts"
 import { ConnectedApps, maxListedApps } from "../../../services/accounts/ConnectedApps.ts"
-import { rowsOf } from "../../sql/Rows.ts"
+import { idRows, rowsOf } from "../../sql/Rows.ts"
 import { inTransaction } from "../../sql/Transaction.ts"
-
-const idRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
 const appRows = rowsOf(
   Schema.Struct({

@@ -30,26 +30,20 @@ const pixelsOf: { readonly [unit: string]: number } = {
   in: 96
 }
 
-/** Approximate. Undefined if the value does not start with a length. */
-const pixels = (value: string | undefined): number | undefined => {
+/** Approximate. Infinite if the value does not start with a length. */
+const pixels = (value: string | undefined): number => {
   const [, number = "", unit = ""] = /^(-?\d*\.?\d+(?:e[-+]?\d+)?)([a-z%]*)/.exec(value ?? "") ?? []
   const factor = pixelsOf[unit]
-  return number === "" || factor === undefined ? undefined : Number(number) * factor
+  return number === "" || factor === undefined ? Number.POSITIVE_INFINITY : Number(number) * factor
 }
 
 const tinyPixels = 1
 /** Anything this far left of or above its place is off the screen. */
 const offScreenPixels = -900
 
-const isTiny = (value: string | undefined): boolean => {
-  const size = pixels(value)
-  return size !== undefined && size <= tinyPixels
-}
+const isTiny = (value: string | undefined): boolean => pixels(value) <= tinyPixels
 
-const isFarAway = (value: string | undefined): boolean => {
-  const size = pixels(value)
-  return size !== undefined && size <= offScreenPixels
-}
+const isFarAway = (value: string | undefined): boolean => pixels(value) <= offScreenPixels
 
 const transparent = /^(?:transparent|(?:rgb|hsl)a?\([^)]*[,/]\s*0*\.?0+%?\s*\)|#[0-9a-f]{3}0|#[0-9a-f]{6}00)$/
 const emptyClip =

@@ -8,7 +8,7 @@ import type { Order } from "../../../services/billing/PaymentProvider.ts"
 import { Plans } from "../../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import * as PlanVersions from "../credits/PlanVersions.ts"
-import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
+import { columnsOf, idRows, rowOf, rowsOf } from "../Rows.ts"
 import { read } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import * as BillingInbox from "./BillingInbox.ts"
@@ -26,8 +26,7 @@ const orderRow = rowOf(OrderRow)
 const orderRows = rowsOf(OrderRow)
 const orderColumns = columnsOf(OrderRow)
 
-const LockedRow = Schema.Struct({ plan: Plan, reading: Schema.BigInt })
-const lockedRow = rowOf(LockedRow)
+const lockedRow = rowOf(Schema.Struct({ plan: Plan, reading: Schema.BigInt }))
 const accountRow = rowOf(
   Schema.Struct({
     customer_id: Schema.NullOr(Schema.String),
@@ -38,7 +37,6 @@ const accountRow = rowOf(
 )
 const customerRow = rowOf(Schema.Struct({ customer_id: Schema.NullOr(Schema.String) }))
 const ownerRow = rowOf(Schema.Struct({ account_id: Schema.String }))
-const idRows = rowsOf(Schema.Struct({ id: Schema.String }))
 const readingRow = rowOf(Schema.Struct({ reading: Schema.BigInt }))
 const lostRow = rowOf(Schema.Struct({ is_dispute_lost: Schema.Boolean }))
 

@@ -321,11 +321,12 @@ export const readTrial = (sql: SqlClient.SqlClient, { email, id }: Account) =>
     from granted left join allowances l on l.period_start = to_timestamp(0)
       and l.scope = case when is_taken then granted.scope || ':' || ${id} else granted.scope end`)
 
-const GrantRow = Schema.Struct({
-  status: Schema.Literals(["granted", "different", "unknown"]),
-  balance: Schema.NullOr(Schema.BigInt)
-})
-const grantRow = rowOf(GrantRow)
+const grantRow = rowOf(
+  Schema.Struct({
+    status: Schema.Literals(["granted", "different", "unknown"]),
+    balance: Schema.NullOr(Schema.BigInt)
+  })
+)
 
 /** Idempotent by `cause`. */
 export const addCredits = (

@@ -6,7 +6,7 @@ import { PlanBooks } from "../../../services/credits/PlanBooks.ts"
 import { Plans } from "../../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import { AccountRow, toAccount } from "../accounts/AccountsSql.ts"
-import { columnsOf, rowsOf } from "../Rows.ts"
+import { columnsOf, idRows, rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 import * as PlanVersions from "./PlanVersions.ts"
 
@@ -29,8 +29,6 @@ const enact = ({ clock, own, sql }: Deps) =>
     const history = yield* PlanVersions.read(sql, own)
     if (!isInForce(own, history)) yield* PlanVersions.add(sql, own, yield* storeTime(clock))
   }).pipe(sql.withTransaction, retryTransient, Effect.withSpan("PlanBooks.enact"), Effect.orDie)
-
-const idRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
 const limitsJson = (terms: TermsTable): string =>
   JSON.stringify(

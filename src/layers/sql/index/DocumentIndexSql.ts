@@ -13,7 +13,7 @@ import { makeSiteFilter } from "../../../domain/options/Sites.ts"
 import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
 import { Target } from "../../../domain/search/Target.ts"
 import { DocumentIndex } from "../../../services/index/DocumentIndex.ts"
-import { rowsOf } from "../Rows.ts"
+import { countOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import { compare, load, remove } from "./DocumentLoad.ts"
 import { Stored } from "./DocumentSegments.ts"
@@ -47,8 +47,7 @@ const Found = Schema.Struct({
 })
 const foundRows = rowsOf(Found)
 
-const KnownTerm = Schema.Struct({ term: Schema.String, documents: Schema.Finite })
-const knownRows = rowsOf(KnownTerm)
+const knownRows = rowsOf(Schema.Struct({ term: Schema.String, documents: Schema.Finite }))
 
 const titleRows = rowsOf(Schema.Struct(Struct.pick(Stored.fields, ["id", "url", "title", "language", "published"])))
 
@@ -56,7 +55,6 @@ const Page = Schema.Struct(Struct.omit(Stored.fields, ["language"]))
 const pageRows = rowsOf(Page)
 
 const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))
-const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 
 interface Postings {
   readonly lists: ReadonlyMap<string, ReadonlyArray<typeof Found.Type>>
@@ -318,9 +316,8 @@ const clear = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["clear"] =>
     Effect.gen(function* () {
       yield* sql`delete from document_postings`
       yield* sql`delete from document_segments`
-      const [row] = yield* countRows(sql`
+      return yield* countOf(sql`
         with removed as (delete from indexed_documents returning 1) select count(*)::int as count from removed`)
-      return row?.count ?? 0
     })
   ).pipe(Effect.orDie)
 

@@ -4,7 +4,7 @@ import { documentTerms } from "../../../domain/index/DocumentTerms.ts"
 import { readPublished } from "../../../domain/options/published.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import type { Document, DocumentIndex, Replacement } from "../../../services/index/DocumentIndex.ts"
-import { rowsOf } from "../Rows.ts"
+import { countOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import * as DocumentSegments from "./DocumentSegments.ts"
 
@@ -23,7 +23,6 @@ const readWithoutPause = 10
 const maxTextUnits = 20_000
 const maxContentUnits = 50_000
 
-const countRows = rowsOf(Schema.Struct({ count: Schema.Int }))
 const writtenRows = rowsOf(Schema.Struct({ id: Schema.Finite, url: Schema.String }))
 
 const storable = (text: string, maxUnits = maxTextUnits): string =>
@@ -171,14 +170,11 @@ const others = (sql: SqlClient.SqlClient, { load, sites, target, under }: Seen) 
 }
 
 const removeOthers = (sql: SqlClient.SqlClient, seen: Seen) =>
-  Effect.map(
-    unlimited(
-      sql,
-      countRows(sql`
+  unlimited(
+    sql,
+    countOf(sql`
       with removed as (delete from indexed_documents where ${others(sql, seen)} returning 1)
       select count(*)::int as count from removed`)
-    ),
-    ([row]) => row?.count ?? 0
   )
 
 const comparisonRows = rowsOf(Schema.Struct({ documents: Schema.Int, removed: Schema.Int }))
@@ -215,8 +211,8 @@ const finish = (sql: SqlClient.SqlClient, written: number) =>
       yield* DocumentSegments.lock(sql)
       yield* DocumentSegments.compact(sql)
       // The embedded database has no autovacuum.
-      const [row] = yield* countRows(sql`select coalesce(sum(documents), 0)::int as count from document_segments`)
-      if (written >= (row?.count ?? 0) * analyzedGrowth) yield* sql`analyze document_postings`
+      const documents = yield* countOf(sql`select coalesce(sum(documents), 0)::int as count from document_segments`)
+      if (written >= documents * analyzedGrowth) yield* sql`analyze document_postings`
     })
   )
 
@@ -267,9 +263,9 @@ export const remove =
     Effect.gen(function* () {
       let removed = 0
       for (const batch of Arr.chunksOf(urls, batchSize)) {
-        const [row] = yield* unlimited(
+        removed += yield* unlimited(
           sql,
-          countRows(sql`
+          countOf(sql`
           with removed as (
             delete from indexed_documents
             where target is not distinct from ${target ?? null}::text and url = any (${batch.map((url) => storable(url))}::text[])
@@ -277,7 +273,6 @@ export const remove =
           )
           select count(*)::int as count from removed`)
         )
-        removed += row?.count ?? 0
       }
       if (removed > 0) yield* finish(sql, 0)
       return removed

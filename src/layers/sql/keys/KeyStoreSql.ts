@@ -21,7 +21,7 @@ import {
 } from "../../../services/keys/KeyStore.ts"
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
-import { rowOf, rowsOf } from "../Rows.ts"
+import { countOf, idRow, rowOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError, inTransaction } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { isActive, originOf, readKeys } from "./KeyRows.ts"
@@ -45,8 +45,6 @@ type ChangedKey = typeof ChangedKey.Type
 const changedColumns = `k.id, k.account_id, k.label, k.mode, k.digest, ${originOf("k")} as origin_id`
 const changedRow = rowOf(ChangedKey)
 const changedRows = rowsOf(ChangedKey)
-const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
-const idRow = rowOf(Schema.Struct({ id: Schema.String }))
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
@@ -140,9 +138,8 @@ const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string
 /** Holds the account's row lock, so that concurrent creations count each other's keys. */
 const countActive = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string) {
   yield* sql`select from accounts where id = ${accountId} for no key update`
-  const row = yield* countRow(sql`
+  return yield* countOf(sql`
     select count(*)::int as count from api_keys where account_id = ${accountId} and revoked_at is null`)
-  return row?.count ?? 0
 })
 
 const create = (deps: Deps) =>
@@ -180,13 +177,11 @@ const revoke = (deps: Deps) =>
     return yield* readKey(deps, id, now)
   }, dieOnSqlError)
 
-const countGraces = Effect.fnUntraced(function* ({ sql }: Deps, key: ChangedKey, now: Date) {
-  const row = yield* countRow(sql`
+const countGraces = ({ sql }: Deps, key: ChangedKey, now: Date) =>
+  countOf(sql`
     select count(*)::int as count from api_keys k
     where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
       and k.id <> ${key.id} and k.revoked_at > ${now}`)
-  return row?.count ?? 0
-})
 
 const rotate = (deps: Deps) =>
   Effect.fn("KeyStore.rotate")(function* (id: string, accountId: string | undefined, graceSeconds: number) {

@@ -5,7 +5,7 @@ import { ifActing, logFailure, runRepeatedly } from "../../../services/backgroun
 import { logMonthsDropped } from "../../../services/telemetry/Metrics.ts"
 import { countHours } from "../credits/UsageHours.ts"
 import { makePartitions } from "../Migrations.ts"
-import { rowOf, rowsOf } from "../Rows.ts"
+import { idRows, rowOf } from "../Rows.ts"
 import { erase } from "../search/QueryLogSql.ts"
 import { retryTransient } from "../Transient.ts"
 import * as LogRetentionSql from "./LogRetentionSql.ts"
@@ -26,7 +26,6 @@ const eraseAgainFor = Duration.days(7)
 const retry = Schedule.upTo(Schedule.spaced("1 minute"), { times: 30 })
 
 const droppedRow = rowOf(Schema.Struct({ name: Schema.NullOr(Schema.String) }))
-const removedRows = rowsOf(Schema.Struct({ id: Schema.String }))
 
 const adopt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, setting: Duration.Duration | undefined) {
   const stored = yield* LogRetentionSql.adopt(sql, setting === undefined ? undefined : Duration.toMillis(setting))
@@ -47,7 +46,7 @@ export const dropMonths = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
 
 /** A crash, or a search that was still running during the deletion, may leave texts behind. */
 const eraseLeftovers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const removed = yield* removedRows(sql`
+  const removed = yield* idRows(sql`
     select id from accounts
     where deleted_at > clock_timestamp() - ${Duration.toMillis(eraseAgainFor)}::bigint * interval '1 millisecond'`)
   yield* Effect.forEach(removed, ({ id }) => erase(sql)(id), { discard: true })

@@ -2,7 +2,7 @@ import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type SecretName, secretNames } from "../../../services/operations/Keyrings.ts"
 import { SecretMismatch, SecretRotation, type SecretStatus } from "../../../services/operations/SecretRotation.ts"
-import { rowOf } from "../Rows.ts"
+import { countOf, rowOf } from "../Rows.ts"
 import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import {
@@ -20,7 +20,6 @@ const seenSeconds = 60
 /** Processes follow a rotation within half this time, and sign with the old value until then. */
 const followSeconds = 2 * Duration.toSeconds(followInterval)
 
-const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
 const holdersRow = rowOf(Schema.Struct({ processes: Schema.Int, without: Schema.Int }))
 
 interface Deps {
@@ -30,14 +29,13 @@ interface Deps {
 
 /** A session's cookie is signed again when the session is extended. */
 const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
-  Effect.map(
-    countRow(
-      name === "KEY_PEPPER"
-        ? sql`
+  countOf(
+    name === "KEY_PEPPER"
+      ? sql`
             select count(*)::int as count from api_keys k
             join secret_fingerprints f on f.name = 'KEY_PEPPER' and f.role = 'current'
             where (k.revoked_at is null or k.revoked_at > clock_timestamp()) and k.pepper is distinct from f.fingerprint`
-        : sql`
+      : sql`
             with rotation as (
               select since + ${followSeconds} * interval '1 second' as seen_by_all, fingerprint
               from secret_fingerprints
@@ -51,8 +49,6 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
               + (select count(*) from webhook_endpoints w where w.secret_key is distinct from r.fingerprint)
             )::int as count
             from rotation r`
-    ),
-    (row) => row?.count ?? 0
   )
 
 const statusOf = Effect.fnUntraced(function* (

@@ -5,7 +5,7 @@ import type { Keyring } from "../../../services/operations/Keyrings.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
 import { type Attempt, type AttemptEnd, EventBooks, type TakenDelivery } from "../../../services/webhooks/EventBooks.ts"
 import * as SealedSecret from "../operations/SealedSecret.ts"
-import { rowOf, rowsOf } from "../Rows.ts"
+import { idRow, idRows, rowOf, rowsOf } from "../Rows.ts"
 import { retryTransient } from "../Transient.ts"
 import { collectDropped } from "./EventDrops.ts"
 import * as EventEndpoints from "./EventEndpoints.ts"
@@ -17,7 +17,6 @@ type Deps = EventEndpoints.Deps
 const maxErrorCharacters = 200
 
 const endedRow = rowOf(Schema.Struct({ endpoint_id: Schema.NullOr(Schema.String) }))
-const disabledRow = rowOf(Schema.Struct({ id: Schema.String }))
 
 /** Does nothing if the lease has expired and another attempt has started. */
 const writeAttempt = Effect.fnUntraced(function* (
@@ -51,7 +50,7 @@ const finish = (deps: Deps) => {
       }
       return "delivered"
     }
-    const disabled = yield* disabledRow(sql`
+    const disabled = yield* idRow(sql`
       with failed as (
         update webhook_endpoints set failing_since = coalesce(failing_since, ${new Date(now)})
         where id = ${endpointId}::text and disabled_at is null returning id, failing_since
@@ -68,13 +67,11 @@ const finish = (deps: Deps) => {
     Effect.orDie(retryTransient(sql.withTransaction(end(taken, attempt))))
 }
 
-const overdueRows = rowsOf(Schema.Struct({ id: Schema.String }))
-
 const overdueAccounts = ({ clock, sql }: Deps) =>
   Effect.fnUntraced(function* (limit: number) {
     const now = new Date(yield* storeTime(clock))
     // Starts from accounts with endpoints, because most accounts with an ended period have none.
-    const rows = yield* overdueRows(sql`
+    const rows = yield* idRows(sql`
       with listening as (
         select account_id as id from webhook_endpoints
         where disabled_at is null and (types = '{}' or types && '{quota.reset,plan.changed}')

@@ -1,9 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { type Dropped, droppedError, dropReasons } from "../../../services/webhooks/EventBooks.ts"
-import { rowOf, rowsOf } from "../Rows.ts"
-
-const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
+import { countOf, rowsOf } from "../Rows.ts"
 
 const maxDropped = 5_000
 
@@ -14,7 +12,7 @@ export const dropPending = Effect.fnUntraced(function* (
 ) {
   let total = 0
   while (true) {
-    const row = yield* countRow(sql`
+    const count = yield* countOf(sql`
       with dropped as (
         update event_deliveries set status = 'failed', is_taken = false, error = ${droppedError[reason]}
         where id in (select id from event_deliveries where status = 'pending' and ${which} limit ${maxDropped})
@@ -25,7 +23,6 @@ export const dropPending = Effect.fnUntraced(function* (
         select account_id, endpoint_id, ${reason}, count(*) from dropped group by account_id, endpoint_id
       )
       select count(*)::int as count from dropped`)
-    const count = row?.count ?? 0
     total += count
     if (count < maxDropped) return total
   }

@@ -19,7 +19,7 @@ import {
   tooManyEndpoints
 } from "../../../services/webhooks/EventBooks.ts"
 import * as SealedSecret from "../operations/SealedSecret.ts"
-import { rowOf, rowsOf } from "../Rows.ts"
+import { countOf, idRow, rowOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError, inTransaction, read } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { dropPending } from "./EventDrops.ts"
@@ -35,7 +35,6 @@ const endpointRow = rowOf(EndpointRow)
 const endpointRows = rowsOf(EndpointRow)
 const deliveryRow = rowOf(DeliveryRow)
 const deliveryRows = rowsOf(DeliveryRow)
-const countRow = rowOf(Schema.Struct({ count: Schema.Int }))
 const settingsRow = rowOf(
   Schema.Struct({
     low_percents: Schema.NullOr(Schema.Array(Schema.Int)),
@@ -49,9 +48,9 @@ const addEndpoint = (deps: Deps) => {
   return Effect.fn("EventBooks.addEndpoint")(function* (accountId: string, { id, secret, types, url }: NewEndpoint) {
     // Concurrent creations must count each other's endpoints.
     yield* sql`select from accounts where id = ${accountId} for no key update`
-    const counted = yield* countRow(sql`
+    const count = yield* countOf(sql`
         select count(*)::int as count from webhook_endpoints where account_id = ${accountId}`)
-    if ((counted?.count ?? 0) >= maxEndpoints) return yield* tooManyEndpoints
+    if (count >= maxEndpoints) return yield* tooManyEndpoints
     const sealed = SealedSecret.seal(keyring, id, secret)
     const row = yield* endpointRow(sql`
         insert into webhook_endpoints (id, account_id, url, types, secret, secret_key, created_at)
@@ -159,11 +158,10 @@ const insertDelivery = ({ sql }: Deps, eventId: string, endpointId: string) =>
 
 const addTest = (deps: Deps) => {
   const { sql } = deps
-  const eventRow = rowOf(Schema.Struct({ id: Schema.String }))
   return Effect.fn("EventBooks.addTest")(function* (accountId: string, id: string) {
     const endpoint = yield* findEndpoint(deps, accountId, id, { isKept: true })
     if (endpoint.disabled_at !== null) return yield* endpointDisabled
-    const event = yield* eventRow(sql`
+    const event = yield* idRow(sql`
         insert into events (id, account_id, type, cause, data, created_at)
         select 'evt_' || t.id, ${accountId}, 'webhook.test', 'webhook.test:' || t.id,
           jsonb_build_object('webhook_id', ${id}::text), clock_timestamp()
