@@ -40,8 +40,6 @@ const look = Overview.layer(version).pipe(Layer.provide([inspection, redis, Repl
 
 export const overview = Layer.provide(look, Storage.database)
 
-const adminOrigin = (host: string, port: number): string => `http://${formatAddress({ host, port })}`
-
 const ownOverview = Layer.provide(look, Storage.commandDatabase)
 
 /** If a server has the embedded database open, the command asks that server. */
@@ -49,7 +47,7 @@ export const commandOverview = Layer.catchTag(ownOverview, "StorageUnavailable",
   AppConfig.layerFrom(({ adminHost, adminPort }) =>
     adminPort === 0
       ? Layer.effect(Overview, Effect.fail(unavailable))
-      : Layer.catch(OverviewRemote.layer(adminOrigin(adminHost, adminPort)), () =>
+      : Layer.catch(OverviewRemote.layer(`http://${formatAddress({ host: adminHost, port: adminPort })}`), () =>
           Layer.effect(Overview, Effect.fail(unavailable))
         )
   )

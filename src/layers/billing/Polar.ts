@@ -45,9 +45,6 @@ interface Tools {
 const withId = <A, E>(id: string, use: Effect.Effect<A, E>): Effect.Effect<A, E | ProviderMissing> =>
   isId(id) ? use : Effect.fail(new ProviderMissing({ id }))
 
-const unexpected = ({ name, status }: PolarClient.PolarError) =>
-  new ProviderUnavailable({ reason: `Polar responded with ${status} ${name}`.trim(), retryAfter: undefined })
-
 const customerByEmail = Effect.fnUntraced(function* (
   { client }: Tools,
   email: string,
@@ -76,7 +73,7 @@ const customerId = <E>(
     Effect.catchTag(
       "PolarError",
       (error): Effect.Effect<string, E | ProviderUnavailable> =>
-        error.status === status ? otherwise : Effect.fail(unexpected(error))
+        error.status === status ? otherwise : Effect.fail(PolarClient.unexpected(error))
     )
   )
 
@@ -95,7 +92,7 @@ const customerOf = (tools: Tools) =>
 const readById = <A>({ client }: Tools, schema: Schema.Codec<A, unknown>, path: string, id: string) =>
   withId(id, client.call(schema, { method: "GET", path: `${path}${id}` })).pipe(
     Effect.catchTag("PolarError", (error) =>
-      Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : unexpected(error))
+      Effect.fail(error.status === 404 ? new ProviderMissing({ id }) : PolarClient.unexpected(error))
     )
   )
 
@@ -157,7 +154,7 @@ const changeFailure = (id: string, error: PolarClient.PolarError) => {
   // A subscription canceled in the meantime accepts no other change until its cancellation is reverted.
   if (name === "AlreadyCanceledSubscription") return new ProviderBusy()
   if (status === 404 || name === "InactiveSubscription") return new ProviderMissing({ id })
-  return unexpected(error)
+  return PolarClient.unexpected(error)
 }
 
 const readSubscription = (tools: Tools, id: string) =>
@@ -183,7 +180,7 @@ const changeOnce = (tools: Tools, id: string, body: object, isWanted: (subscript
       Effect.flatMap(readSubscription(tools, id), (found) => {
         if (isWanted(found)) return Effect.succeed(found)
         const failure = changeFailure(id, error)
-        return Effect.fail(failure._tag === "ProviderDeclined" ? unexpected(error) : failure)
+        return Effect.fail(failure._tag === "ProviderDeclined" ? PolarClient.unexpected(error) : failure)
       })
     )
   )
@@ -285,7 +282,7 @@ const removeCustomer = ({ client }: Tools) =>
       Effect.asVoid,
       Effect.catchTags({
         ProviderMissing: () => Effect.void,
-        PolarError: (error) => (error.status === 404 ? Effect.void : Effect.fail(unexpected(error)))
+        PolarError: (error) => (error.status === 404 ? Effect.void : Effect.fail(PolarClient.unexpected(error)))
       })
     )
   })

@@ -52,6 +52,8 @@ export class PolarError extends Data.TaggedError("PolarError")<{
 
 const unavailable = (reason: string, retryAfter?: Duration.Duration) => new ProviderUnavailable({ reason, retryAfter })
 
+export const unexpected = ({ name, status }: PolarError) => unavailable(`Polar responded with ${status} ${name}`.trim())
+
 /** Omits the URL and headers, which contain customer data and the token. */
 const transportFault = (error: HttpClientError.HttpClientError) =>
   unavailable(`Polar could not be reached (${error.reason._tag})`)
@@ -157,7 +159,7 @@ export const make = (
     Effect.flatMap(accepted(request), (json) => read(schema, json))
 
   const demand = <A>(schema: Schema.Codec<A, unknown>, request: PolarCall): Effect.Effect<A, ProviderUnavailable> =>
-    call(schema, request).pipe(Effect.catchTag("PolarError", asUnavailable))
+    call(schema, request).pipe(Effect.catchTag("PolarError", (error) => Effect.fail(unexpected(error))))
 
   /** Reads pages while `goesOn` holds for a page's last object. An object that moves between pages is returned once. */
   const list = Effect.fnUntraced(function* <A extends { readonly id: string }>(
@@ -192,9 +194,6 @@ const patiently = <A>(request: Effect.Effect<A, ProviderUnavailable>): Effect.Ef
       Schedule.addDelay(({ output: { retryAfter } }) => Effect.succeed(retryAfter ?? Duration.zero))
     )
   })
-
-const asUnavailable = ({ name, status }: PolarError) =>
-  Effect.fail(unavailable(`Polar responded with ${status}${name === "" ? "" : ` ${name}`}`))
 
 /** The error names the fields but not their values. */
 const read = <A>(schema: Schema.Codec<A, unknown>, json: unknown): Effect.Effect<A, ProviderUnavailable> =>

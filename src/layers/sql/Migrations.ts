@@ -66,10 +66,8 @@ const initialFiles = [
   "event_triggers.sql"
 ]
 
-const runFiles = (files: ReadonlyArray<string>): Migration => Effect.forEach(files, runFile, { discard: true })
-
 const migrations: Readonly<Record<string, Migration>> = {
-  "0001_initial": runFiles(initialFiles)
+  "0001_initial": Effect.forEach(initialFiles, runFile, { discard: true })
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

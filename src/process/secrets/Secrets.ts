@@ -86,7 +86,7 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   return yield* read
 })
 
-const unusable = (dataDir: string) => (error: PlatformError.PlatformError) =>
+const unusable = (dataDir: string, error: PlatformError.PlatformError) =>
   new SecretsUnavailable({ message: `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}` })
 
 export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/process/Secrets") {
@@ -102,7 +102,7 @@ export class Secrets extends Context.Service<Secrets, SecretValues>()("quarry/pr
           dataDir === "memory:"
             ? yield* makeSecrets
             : yield* storedSecrets(dataDir).pipe(
-                Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir)(error)))
+                Effect.catchTag("PlatformError", (error) => Effect.fail(unusable(dataDir, error)))
               )
         return {
           authSecret: authSecret ?? valuesOf(own.authSecret),

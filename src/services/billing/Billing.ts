@@ -191,16 +191,13 @@ const customerOf = Effect.fnUntraced(function* (
 
 const toCheckout = ({ expiresAt, url }: Page): CheckoutPage => ({ url, expiresAt })
 
-const planField = (message: string) => InvalidRequest.fromIssues([{ field: "plan", message }])
-
 const checkout = (deps: Deps): Billing["Service"]["checkout"] =>
   Effect.fn("Billing.checkout")(function* (account, plan, address) {
     const found = yield* readBilled(deps, account)
     const subscription = openSubscription(found)
     if (subscription !== undefined && subscription.plan !== plan) {
-      return yield* planField(
-        "cannot be bought in addition to the current subscription; change it with POST /v1/billing/plan"
-      )
+      const message = "cannot be bought in addition to the current subscription; change it with POST /v1/billing/plan"
+      return yield* InvalidRequest.fromIssues([{ field: "plan", message }])
     }
     yield* requireOpen(deps, found)
     if (account.plan === "custom") return yield* customPlan

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto"
 import { Clock, Duration, Effect, Result, Stream } from "effect"
-import type { PageUnreadable } from "../../../domain/errors.ts"
 import { pageOnHost } from "../../../domain/pages/links.ts"
 import type { ParsedPage } from "../../../domain/pages/Page.ts"
 import { allowsPage, type RobotsRules } from "../../../domain/pages/robots.ts"
@@ -185,9 +184,6 @@ const digest = Effect.fnUntraced(function* (crawl: Crawl, fetched: FetchedPage, 
   return { line: { ...line, hash }, document: undefined }
 })
 
-const isNotModified = (failure: PageUnreadable, known: PageLine | undefined): known is PageLine =>
-  failure.httpStatus === 304 && known !== undefined
-
 interface Visited {
   readonly links: ReadonlyArray<string>
   readonly movedTo?: string | undefined
@@ -199,13 +195,14 @@ const visit = Effect.fnUntraced(function* (crawl: Crawl, url: string): Effect.fn
   if (known?.run === state.run) return { links: known.links ?? [], movedTo: known.movedTo }
   const fetched = yield* crawl.read(new URL(url), options, known?.hash === undefined ? undefined : known)
   if (Result.isFailure(fetched)) {
-    if (isNotModified(fetched.failure, known)) {
+    const { httpStatus, message, reason } = fetched.failure
+    if (httpStatus === 304 && known !== undefined) {
       crawl.tally.unchanged++
       crawl.pending.push({ line: { ...known, run: state.run }, document: undefined })
       return { links: known.links ?? [] }
     }
-    fail(crawl, url, fetched.failure.message)
-    const isGone = fetched.failure.reason === "not_found" || fetched.failure.reason === "robots_disallowed"
+    fail(crawl, url, message)
+    const isGone = reason === "not_found" || reason === "robots_disallowed"
     crawl.pending.push({ line: { url, run: state.run, ...inIndex(known), isGone }, document: undefined })
     return { links: [] }
   }

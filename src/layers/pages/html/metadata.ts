@@ -88,8 +88,7 @@ const readHead = (root: Root): Head => {
       if (key !== "" && value !== undefined && !meta.has(key)) meta.set(key, value)
     } else if (name === "script" && /^application\/ld\+json\b/i.test(attribute(element, "type") ?? "")) {
       scripts.push([...textsOf(element)].join(""))
-    } else if (name === "title" && element.parentNode !== null && isHead(element.parentNode))
-      title ??= clean(textOf(element))
+    } else if (name === "title" && element.parentNode?.nodeName === "head") title ??= clean(textOf(element))
     else if (name === "h1") heading ??= clean(textOf(element))
     else if (name === "html") language = clean(attribute(element, "lang") ?? attribute(element, "xml:lang"))
     if (name === "time" && (time === undefined || (isPublication && !isTimeStated))) {
@@ -104,8 +103,6 @@ const readHead = (root: Root): Head => {
   })
   return { meta, jsonLd: readJsonLd(scripts), title, heading, language, time, author }
 }
-
-const isHead = (node: { readonly nodeName: string }): boolean => node.nodeName === "head"
 
 const withoutSite = (title: string, site: string | undefined): string => {
   if (site === undefined) return title

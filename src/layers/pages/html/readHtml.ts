@@ -23,8 +23,6 @@ import {
 } from "./Tree.ts"
 import { trimArticle } from "./trim.ts"
 
-const bodyOf = (root: Root): Element | undefined => findElement(root, ({ tagName }) => tagName === "body")
-
 const minArticleCharacters = 250
 /** The share of the main region that Readability must find. An `article` declares itself as such. */
 const minCoverage = { article: 0.1, other: 0.3 }
@@ -75,7 +73,7 @@ const placeholder =
 
 export const readHtml = (html: string, url: string, mediaType: string): ParsedPage | ParseFailureReason => {
   const root = parseTree(html)
-  const body = bodyOf(root)
+  const body = findElement(root, ({ tagName }) => tagName === "body")
   if (body === undefined) return "no_text"
   const { isArticle, ...metadata } = readMetadata(root)
   const base = baseOf(root, url)

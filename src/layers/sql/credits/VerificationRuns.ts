@@ -37,9 +37,6 @@ export const takeNight = (sql: SqlClient.SqlClient) =>
     where v.finished_at is null and v.lease_until <= clock_timestamp()
     returning id`)
 
-/** The operator waits for the run, so no replica takes it over. */
-const begin = (sql: SqlClient.SqlClient) => idRow(sql`insert into ledger_verifications default values returning id`)
-
 const finish = (sql: SqlClient.SqlClient, id: bigint, { accounts, isFull, problems }: Findings) => sql`
   update ledger_verifications set finished_at = clock_timestamp(), accounts = ${accounts}, is_full = ${isFull},
     quota_problems = ${problems.quota}, balance_problems = ${problems.balance}, log_problems = ${problems.log},
@@ -180,7 +177,9 @@ export const verify = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   options: { readonly isFull: boolean; readonly night?: bigint }
 ): Effect.fn.Return<Findings, SqlError.SqlError> {
-  const id = options.night ?? (yield* begin(sql))?.id ?? 0n
+  // The operator waits for a run without a night, so no replica takes it over.
+  const made = idRow(sql`insert into ledger_verifications default values returning id`)
+  const id = options.night ?? (yield* made)?.id ?? 0n
   const findings = yield* verifyAll(sql, id, options)
   yield* finish(sql, id, findings)
   yield* deleteOldRuns(sql)

@@ -147,15 +147,10 @@ const maxPruned = 5_000
 
 const upkeep = ({ clock, sql }: Deps) => ({
   setEmails: (isOn: boolean) =>
-    Effect.orDie(
-      Effect.asVoid(
-        retryTransient(
-          isOn
-            ? sql`insert into event_channels (name) values ('email') on conflict do nothing`
-            : sql`delete from event_channels where name = 'email'`
-        )
-      )
-    ),
+    (isOn
+      ? sql`insert into event_channels (name) values ('email') on conflict do nothing`
+      : sql`delete from event_channels where name = 'email'`
+    ).pipe(retryTransient, Effect.asVoid, Effect.orDie),
   prune: Effect.fnUntraced(function* (ageMs: number) {
     const before = new Date((yield* storeTime(clock)) - ageMs)
     const rows = yield* retryTransient(sql`
