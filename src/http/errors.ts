@@ -1,4 +1,4 @@
-import { Effect, Predicate, Schema, SchemaTransformation } from "effect"
+import { Effect, Predicate, Schema, SchemaTransformation, String as Text } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import { Plan } from "../domain/credits/Plan.ts"
@@ -25,14 +25,10 @@ const fromResponse = <E extends object>(
   { request_id: requestId }: { readonly request_id: string }
 ): E & ResponseFacts => Object.assign(error, { requestId })
 
-interface Described<Code extends string> {
-  readonly code: Code
-  readonly identifier: string
-  readonly description: string
-}
-
+/** `code` also names the schema in the document: `not_found` is `NotFound`. */
 const envelope = <const Code extends string, const Details extends Schema.Struct.Fields>(
-  { code, description, identifier }: Described<Code>,
+  code: Code,
+  description: string,
   details: Details
 ) =>
   Schema.Struct({
@@ -40,7 +36,7 @@ const envelope = <const Code extends string, const Details extends Schema.Struct
     message: Schema.String.annotate({ description: "Human-readable, safe to show to an end user" }),
     request_id: Schema.String.annotate({ description: "Same value as the X-Request-Id response header" }),
     ...details
-  }).annotate({ identifier, description })
+  }).annotate({ identifier: Text.snakeToPascal(code), description })
 
 const withRequestId = <Fields extends object>(fields: Fields) =>
   Effect.map(CurrentRequest, ({ id }) => ({ ...fields, request_id: id }))
@@ -59,17 +55,19 @@ const unreadableFields = ({ httpStatus, reason }: domain.PageUnreadable) => ({
   ...(httpStatus === undefined ? {} : { http_status: httpStatus })
 })
 
+/** An error without details. A retry time is in the `Retry-After` header, not in the envelope. */
 const plain = <E extends { readonly message: string }, const Code extends string>(
   status: number,
-  described: Described<Code>,
-  error: Schema.Codec<E, unknown> & { new (fields: { readonly message: string }): E }
+  code: Code,
+  error: Schema.Codec<E, unknown> & { new (fields: { readonly message: string }): E },
+  description: string
 ) =>
   received(error).pipe(
     Schema.encodeTo(
-      envelope(described, {}),
+      envelope(code, description, {}),
       SchemaTransformation.transformEffect({
         decode: (sent) => Effect.succeed(fromResponse(new error({ message: sent.message }), sent)),
-        encode: ({ message }) => withRequestId({ error: described.code, message })
+        encode: ({ message }) => withRequestId({ error: code, message })
       })
     ),
     HttpApiSchema.status(status)
@@ -78,11 +76,8 @@ const plain = <E extends { readonly message: string }, const Code extends string
 export const InvalidRequest = received(domain.InvalidRequest).pipe(
   Schema.encodeTo(
     envelope(
-      {
-        code: "invalid_request",
-        identifier: "InvalidRequest",
-        description: "The request could not be parsed, or some of its fields are invalid. Nothing was charged."
-      },
+      "invalid_request",
+      "The request could not be parsed, or some of its fields are invalid. Nothing was charged.",
       {
         issues: Schema.Array(domain.Issue).annotate({
           description: `One entry for each invalid field, at most ${domain.maxIssues}. The last entry may give the number of further failures`
@@ -102,14 +97,9 @@ export const InvalidRequest = received(domain.InvalidRequest).pipe(
 
 export const UnsupportedGeo = received(domain.UnsupportedGeo).pipe(
   Schema.encodeTo(
-    envelope(
-      {
-        code: "unsupported_geo",
-        identifier: "UnsupportedGeo",
-        description: "The country is not supported. Nothing was charged."
-      },
-      { details: Schema.Array(Schema.String).annotate({ description: "The supported country codes" }) }
-    ),
+    envelope("unsupported_geo", "The country is not supported. Nothing was charged.", {
+      details: Schema.Array(Schema.String).annotate({ description: "The supported country codes" })
+    }),
     SchemaTransformation.transformEffect({
       decode: (sent) => {
         const { details, message } = sent
@@ -124,11 +114,8 @@ export const UnsupportedGeo = received(domain.UnsupportedGeo).pipe(
 export const QuotaExceeded = received(domain.QuotaExceeded).pipe(
   Schema.encodeTo(
     envelope(
-      {
-        code: "quota_exceeded",
-        identifier: "QuotaExceeded",
-        description: "The remaining quota and pack credits do not cover the request. Nothing was run or charged."
-      },
+      "quota_exceeded",
+      "The remaining quota and pack credits do not cover the request. Nothing was run or charged.",
       {
         plan: Plan,
         quota: Schema.Int.annotate({ description: "Requests the quota allows in the period" }),
@@ -152,111 +139,65 @@ export const QuotaExceeded = received(domain.QuotaExceeded).pipe(
   HttpApiSchema.status(402)
 )
 
-/** The retry time is in the `Retry-After` header, not in the envelope. */
-export const RateLimited = received(domain.RateLimited).pipe(
-  Schema.encodeTo(
-    envelope(
-      {
-        code: "rate_limited",
-        identifier: "RateLimited",
-        description: "The credential has reached its rate limit. Retry after the number of seconds in Retry-After."
-      },
-      {}
-    ),
-    SchemaTransformation.transformEffect({
-      decode: (sent) => Effect.succeed(fromResponse(new domain.RateLimited({ message: sent.message }), sent)),
-      encode: ({ message }) => withRequestId({ error: "rate_limited" as const, message })
-    })
-  ),
-  HttpApiSchema.status(429)
+export const RateLimited = plain(
+  429,
+  "rate_limited",
+  domain.RateLimited,
+  "The credential has reached its rate limit. Retry after the number of seconds in Retry-After."
 )
 
 export const UnsupportedParameter = plain(
   400,
-  {
-    code: "unsupported_parameter",
-    identifier: "UnsupportedParameter",
-    description: "The target does not support the page, num or safe that was sent. Nothing was charged."
-  },
-  domain.UnsupportedParameter
+  "unsupported_parameter",
+  domain.UnsupportedParameter,
+  "The target does not support the page, num or safe that was sent. Nothing was charged."
 )
 
 export const Unauthorized = plain(
   401,
-  {
-    code: "unauthorized",
-    identifier: "Unauthorized",
-    description: "The request has no credential that this operation accepts."
-  },
-  domain.Unauthorized
+  "unauthorized",
+  domain.Unauthorized,
+  "The request has no credential that this operation accepts."
 )
 
 export const Forbidden = plain(
   403,
-  {
-    code: "forbidden",
-    identifier: "Forbidden",
-    description: "The caller is not allowed to do this. The message says who is."
-  },
-  domain.Forbidden
+  "forbidden",
+  domain.Forbidden,
+  "The caller is not allowed to do this. The message says who is."
 )
 
-export const NotFound = plain(
-  404,
-  {
-    code: "not_found",
-    identifier: "NotFound",
-    description: "The route or the resource does not exist."
-  },
-  domain.NotFound
-)
+export const NotFound = plain(404, "not_found", domain.NotFound, "The route or the resource does not exist.")
 
 export const InternalError = plain(
   500,
-  {
-    code: "internal_error",
-    identifier: "InternalError",
-    description: "Something failed inside the service. Nothing was charged."
-  },
-  domain.InternalError
+  "internal_error",
+  domain.InternalError,
+  "Something failed inside the service. Nothing was charged."
 )
 
 export const UpstreamError = plain(
   502,
-  {
-    code: "upstream_error",
-    identifier: "UpstreamError",
-    description:
-      "The search provider was unreachable or returned an unusable response. Costs one credit on a search, and nothing on a page."
-  },
-  domain.UpstreamError
+  "upstream_error",
+  domain.UpstreamError,
+  "The search provider was unreachable or returned an unusable response. Costs one credit on a search, and nothing on a page."
 )
 
 export const UpstreamTimeout = plain(
   504,
-  {
-    code: "upstream_timeout",
-    identifier: "UpstreamTimeout",
-    description: "The search provider did not respond in time. Costs one credit on a search, and nothing on a page."
-  },
-  domain.UpstreamTimeout
+  "upstream_timeout",
+  domain.UpstreamTimeout,
+  "The search provider did not respond in time. Costs one credit on a search, and nothing on a page."
 )
 
 export const PageUnreadable = received(domain.PageUnreadable).pipe(
   Schema.encodeTo(
-    envelope(
-      {
-        code: "page_unreadable",
-        identifier: "PageUnreadable",
-        description: "The page could not be read. Nothing was charged."
-      },
-      {
-        reason: UnreadableReason.annotate({ identifier: undefined }),
-        http_status: Schema.optionalKey(
-          Schema.Int.annotate({ description: "The status of the site's response; absent if it sent none" })
-        )
-      }
-    ),
+    envelope("page_unreadable", "The page could not be read. Nothing was charged.", {
+      reason: UnreadableReason.annotate({ identifier: undefined }),
+      http_status: Schema.optionalKey(
+        Schema.Int.annotate({ description: "The status of the site's response; absent if it sent none" })
+      )
+    }),
     SchemaTransformation.transformEffect({
       decode: (sent) => {
         const { http_status, message, reason } = sent
@@ -272,66 +213,46 @@ export const PageUnreadable = received(domain.PageUnreadable).pipe(
 
 export const IdempotencyInProgress = plain(
   409,
-  {
-    code: "idempotency_in_progress",
-    identifier: "IdempotencyInProgress",
-    description:
-      "The first request with the same Idempotency-Key is still running. Nothing was charged. " +
-      "Retry after the number of seconds in Retry-After."
-  },
-  domain.IdempotencyInProgress
+  "idempotency_in_progress",
+  domain.IdempotencyInProgress,
+  "The first request with the same Idempotency-Key is still running. Nothing was charged. " +
+    "Retry after the number of seconds in Retry-After."
 )
 
 export const NoSubscription = plain(
   409,
-  {
-    code: "no_subscription",
-    identifier: "NoSubscription",
-    description: "The account has no active subscription. Nothing was bought or changed."
-  },
-  domain.NoSubscription
+  "no_subscription",
+  domain.NoSubscription,
+  "The account has no active subscription. Nothing was bought or changed."
 )
 
 export const PlanUnchanged = plain(
   409,
-  {
-    code: "plan_unchanged",
-    identifier: "PlanUnchanged",
-    description: "The account is already on this plan, and no change is pending."
-  },
-  domain.PlanUnchanged
+  "plan_unchanged",
+  domain.PlanUnchanged,
+  "The account is already on this plan, and no change is pending."
 )
 
 export const PaymentFailed = plain(
   409,
-  {
-    code: "payment_failed",
-    identifier: "PaymentFailed",
-    description: "The payment provider declined the payment. Nothing has changed."
-  },
-  domain.PaymentFailed
+  "payment_failed",
+  domain.PaymentFailed,
+  "The payment provider declined the payment. Nothing has changed."
 )
 
 export const BillingBusy = plain(
   409,
-  {
-    code: "billing_busy",
-    identifier: "BillingBusy",
-    description: "Another change to the subscription is in progress. Retry after the number of seconds in Retry-After."
-  },
-  domain.BillingBusy
+  "billing_busy",
+  domain.BillingBusy,
+  "Another change to the subscription is in progress. Retry after the number of seconds in Retry-After."
 )
 
 export const BillingUnavailable = plain(
   503,
-  {
-    code: "billing_unavailable",
-    identifier: "BillingUnavailable",
-    description:
-      "Purchases are unavailable; existing purchases are not affected. If Retry-After is present, the payment provider is " +
-      "unreachable; otherwise this deployment does not sell anything."
-  },
-  domain.BillingUnavailable
+  "billing_unavailable",
+  domain.BillingUnavailable,
+  "Purchases are unavailable; existing purchases are not affected. If Retry-After is present, the payment provider is " +
+    "unreachable; otherwise this deployment does not sell anything."
 )
 
 export const schemas = {
