@@ -46,9 +46,7 @@ export class AccessGroup extends HttpApiGroup.make("access")
         summary: "Open sessions",
         description: "The browsers where the person is signed in, newest first, at most 100."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.delete("endSession", "/v1/sessions/:session_id", {
       params: { session_id: idOf("session") },
       success: HttpApiSchema.NoContent,
@@ -59,18 +57,14 @@ export class AccessGroup extends HttpApiGroup.make("access")
         summary: "End a session",
         description: "Ends the session immediately. Apps connected during the session stay connected."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.get("apps", "/v1/apps", { success: ConnectedApps, error: InternalError }).annotateMerge(
       OpenApi.annotations({
         identifier: "listApps",
         summary: "Connected apps",
         description: "The apps that can act for the person, newest first, at most 100."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.delete("endApp", "/v1/apps/:app_id", {
       params: { app_id: idOf("app") },
       success: HttpApiSchema.NoContent,

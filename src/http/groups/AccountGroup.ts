@@ -86,9 +86,7 @@ export class AccountGroup extends HttpApiGroup.make("account")
           description: "The connection test: a 200 means the credential is valid. Costs no credit."
         })
       )
-      .annotateMerge(accepting("key", "session", "marketplace"))
-  )
-  .add(
+      .annotateMerge(accepting("key", "session", "marketplace")),
     HttpApiEndpoint.get("export", "/v1/account/export", {
       success: AccountExport,
       error: InternalError
@@ -101,9 +99,7 @@ export class AccountGroup extends HttpApiGroup.make("account")
             "Returns the account, payments, API keys, webhooks and complete query log, newest first, as one JSON document."
         })
       )
-      .annotateMerge(accepting("session"))
-  )
-  .add(
+      .annotateMerge(accepting("session")),
     HttpApiEndpoint.delete("remove", "/v1/account", {
       success: HttpApiSchema.NoContent,
       error: InternalError

@@ -105,9 +105,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         summary: "Subscription, prices and pack credits",
         description: "What the account has bought and can buy, as recorded by this deployment."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("checkout", "/v1/billing/checkout", {
       payload: CheckoutRequest,
       success: Checkout.pipe(HttpApiSchema.status(201)),
@@ -120,9 +118,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
           "Returns a checkout page. The plan starts when the payment provider reports the payment. If the account already " +
           "has a subscription, change its plan at /v1/billing/plan."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("plan", "/v1/billing/plan", {
       payload: PlanChange,
       success: ChangedPlan,
@@ -144,9 +140,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
           "paid. A downgrade starts at the end of the period. Requesting the current plan cancels a pending change or " +
           "cancellation."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("packs", "/v1/billing/packs", {
       payload: PackOrder,
       success: PackCheckout.pipe(HttpApiSchema.status(201)),
@@ -159,9 +153,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
           "Returns a checkout page for a single payment. The credits are added when the payment provider reports the " +
           "payment. Requires an active subscription, whose plan sets the price."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("portal", "/v1/billing/portal", {
       success: Portal.pipe(HttpApiSchema.status(201)),
       error: [NoSubscription, BillingUnavailable, InternalError]
@@ -171,9 +163,7 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         summary: "Manage cards, invoices and cancellation",
         description: "Returns the account's page at the payment provider."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("sync", "/v1/billing/sync", {
       payload: BillingSync,
       success: BillingState,

@@ -55,9 +55,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
         summary: "The account's API keys",
         description: "The active keys and the most recently revoked keys, newest first."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("create", "/v1/api-keys", {
       payload: NewKey,
       success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
@@ -70,9 +68,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
           "Creates a live key without limits unless the body says otherwise. Set an expiry, a budget, targets or networks to " +
           "limit a key that you share. An account can have at most 50 active keys."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.patch("bind", "/v1/api-keys/:id", {
       params,
       payload: ApiKeyChange,
@@ -86,9 +82,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
           "Fields that are absent keep their values, and null removes a limit. Credits already spent in the current period " +
           "still count. The change takes effect within 10 seconds."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("rotate", "/v1/api-keys/:id/rotate", {
       params,
       payload: KeyRotation,
@@ -102,9 +96,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
           "Creates a key with the same name, type, limits and remaining budget. The old secret keeps working for " +
           "grace_seconds; without a grace period it stops working within 10 seconds. The body is optional."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.delete("revoke", "/v1/api-keys/:id", {
       params,
       success: HttpApiSchema.NoContent,

@@ -38,9 +38,7 @@ export class PagesGroup extends HttpApiGroup.make("pages")
           "Fetches a page of the public web and returns its main text as Markdown or plain text. Costs one credit if " +
           "the status is 200, and nothing otherwise."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("pages", "/v1/pages", {
       payload: PagesRequest,
       success: PagesResult,

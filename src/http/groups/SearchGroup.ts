@@ -38,9 +38,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
         description:
           "Runs one search and returns its organic results. Costs one credit if the status is 200, 502 or 504."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("bulk", "/v1/bulk", {
       payload: BulkRequest,
       success: BulkResult,

@@ -139,9 +139,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           summary: "What was used",
           description: "Quota and balance now, and the logged searches counted by time."
         })
-      )
-  )
-  .add(
+      ),
     HttpApiEndpoint.get("recent", "/v1/query/recent", {
       query: RecentParameters,
       success: RecentQueries,
@@ -154,9 +152,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           summary: "Latest searches",
           description: "The latest entries of the query log, newest first."
         })
-      )
-  )
-  .add(
+      ),
     HttpApiEndpoint.get("history", "/v1/query/history", {
       query: HistoryParameters,
       success: QueryHistory,

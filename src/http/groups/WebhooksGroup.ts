@@ -76,7 +76,7 @@ export const WebhookDeliveries = Schema.Struct({
 
 const params = { id: EndpointId }
 
-const manage = HttpApiGroup.make("webhooks")
+export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .add(
     HttpApiEndpoint.get("list", "/v1/webhooks", { success: WebhookList, error: InternalError }).annotateMerge(
       OpenApi.annotations({
@@ -84,9 +84,7 @@ const manage = HttpApiGroup.make("webhooks")
         summary: "The account's webhooks",
         description: "Newest first."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("create", "/v1/webhooks", {
       payload: NewWebhook,
       success: IssuedWebhook.pipe(HttpApiSchema.status(201)),
@@ -99,9 +97,7 @@ const manage = HttpApiGroup.make("webhooks")
           "Sends the account's events to a URL as signed POST requests (Standard Webhooks). The URL must use https and be " +
           "on the public internet. An account can have at most 10 webhooks."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.get("settings", "/v1/webhooks/settings", {
       success: WebhookSettings,
       error: InternalError
@@ -111,9 +107,7 @@ const manage = HttpApiGroup.make("webhooks")
         summary: "Thresholds and emails",
         description: "When credits.low is sent, and which events are also sent by email."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.patch("changeSettings", "/v1/webhooks/settings", {
       payload: EventSettingsChange,
       success: WebhookSettings,
@@ -124,9 +118,7 @@ const manage = HttpApiGroup.make("webhooks")
         summary: "Change thresholds and emails",
         description: "Fields that are absent keep their values. A threshold that was already crossed sends nothing."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.patch("change", "/v1/webhooks/:id", {
       params,
       payload: WebhookChange,
@@ -140,9 +132,7 @@ const manage = HttpApiGroup.make("webhooks")
           "Fields that are absent keep their values. Disabling the webhook stops pending deliveries, which you can send again " +
           "later. Changing the URL drops them: earlier events are never sent to the new URL."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.delete("remove", "/v1/webhooks/:id", {
       params,
       success: HttpApiSchema.NoContent,
@@ -153,11 +143,7 @@ const manage = HttpApiGroup.make("webhooks")
         summary: "Delete a webhook",
         description: "Also deletes its deliveries and their log."
       })
-    )
-  )
-
-export class WebhooksGroup extends manage
-  .add(
+    ),
     HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
       params,
       success: WebhookDelivery.pipe(HttpApiSchema.status(201)),
@@ -170,9 +156,7 @@ export class WebhooksGroup extends manage
           "Sends a webhook.test event, regardless of the webhook's event types. The delivery shows the outcome. An account " +
           "can request 12 tests and redeliveries per minute in total."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.post("rotate", "/v1/webhooks/:id/rotate", {
       params,
       payload: SecretRotation,
@@ -184,9 +168,7 @@ export class WebhooksGroup extends manage
         summary: "Replace a webhook's secret",
         description: "Deliveries are also signed with the old secret for grace_seconds, one day by default."
       })
-    )
-  )
-  .add(
+    ),
     HttpApiEndpoint.get("deliveries", "/v1/webhooks/:id/deliveries", {
       params,
       query: DeliveryParameters,
@@ -200,9 +182,7 @@ export class WebhooksGroup extends manage
           summary: "Deliveries of a webhook",
           description: "Deliveries of the last 30 days, newest first."
         })
-      )
-  )
-  .add(
+      ),
     HttpApiEndpoint.post("redeliver", "/v1/webhooks/:id/deliveries/:delivery/redeliver", {
       params: { ...params, delivery: DeliveryId },
       success: WebhookDelivery.pipe(HttpApiSchema.status(201)),
