@@ -32,31 +32,23 @@ export const layer = HttpApiBuilder.group(
     const removal = yield* AccountRemoval
     const storage = yield* Effect.context<BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>()
 
-    return handlers
-      .handle(
-        "me",
-        Effect.fnUntraced(function* () {
-          const principal = yield* currentAccountPrincipal
-          return toMe(principal, yield* ledger.allowance(principal.account))
+    return handlers.handleAll({
+      me: Effect.fnUntraced(function* () {
+        const principal = yield* currentAccountPrincipal
+        return toMe(principal, yield* ledger.allowance(principal.account))
+      }),
+      export: Effect.fnUntraced(function* () {
+        const document = yield* Effect.provideContext(exportAccount(yield* currentAccount), storage)
+        return HttpServerResponse.stream(Stream.encodeText(document), {
+          contentType: "application/json",
+          headers: { "content-disposition": 'attachment; filename="quarry-account.json"' }
         })
-      )
-      .handle(
-        "export",
-        Effect.fnUntraced(function* () {
-          const document = yield* Effect.provideContext(exportAccount(yield* currentAccount), storage)
-          return HttpServerResponse.stream(Stream.encodeText(document), {
-            contentType: "application/json",
-            headers: { "content-disposition": 'attachment; filename="quarry-account.json"' }
-          })
-        })
-      )
-      .handle(
-        "remove",
-        Effect.fnUntraced(function* () {
-          const account = yield* currentAccount
-          // A second delete finds no account, so the credential is no longer valid.
-          yield* removal.remove(account.id).pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
-        })
-      )
+      }),
+      remove: Effect.fnUntraced(function* () {
+        const account = yield* currentAccount
+        // A second delete finds no account, so the credential is no longer valid.
+        yield* removal.remove(account.id).pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+      })
+    })
   })
 )

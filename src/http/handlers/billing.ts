@@ -66,12 +66,15 @@ export const layer = HttpApiBuilder.group(
     const plans = yield* Plans
 
     return handlers
-      .handle(
-        "state",
-        Effect.fnUntraced(function* () {
+      .handleAll({
+        state: Effect.fnUntraced(function* () {
           return toState(plans, yield* billing.state(yield* currentAccount))
-        })
-      )
+        }),
+        portal: Effect.fnUntraced(function* () {
+          const { expiresAt, url } = yield* billing.portal(yield* currentAccount)
+          return { portal_url: url, expires_at: expiresAt }
+        }, withRetryAfter)
+      })
       .handleRaw(
         "checkout",
         Effect.fnUntraced(function* ({ request }) {
@@ -97,13 +100,6 @@ export const layer = HttpApiBuilder.group(
           const order = yield* Effect.fromResult(parsePackOrder(yield* readJson(request)))
           const page = yield* billing.buyPack(yield* currentAccount, order.credits, yield* clientIp)
           return { ...toCheckout(page), credits: page.credits, price: page.price }
-        }, withRetryAfter)
-      )
-      .handle(
-        "portal",
-        Effect.fnUntraced(function* () {
-          const { expiresAt, url } = yield* billing.portal(yield* currentAccount)
-          return { portal_url: url, expires_at: expiresAt }
         }, withRetryAfter)
       )
       .handleRaw(

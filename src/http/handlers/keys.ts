@@ -16,12 +16,14 @@ export const layer = HttpApiBuilder.group(
     const keys = yield* KeyStore
 
     return handlers
-      .handle(
-        "list",
-        Effect.fnUntraced(function* () {
+      .handleAll({
+        list: Effect.fnUntraced(function* () {
           return { api_keys: (yield* keys.list((yield* currentAccount).id)).map(toKey) }
+        }),
+        revoke: Effect.fnUntraced(function* ({ params }) {
+          yield* keys.revokeOwn((yield* currentAccount).id, params.id)
         })
-      )
+      })
       .handleRaw(
         "create",
         // Raw, because `readJson` limits the body size.
@@ -47,12 +49,6 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* ({ params, request }) {
           const rotation = yield* Effect.fromResult(parseKeyRotation((yield* readOptionalJson(request)) ?? {}))
           return toIssued(yield* keys.rotateOwn((yield* currentAccount).id, params.id, rotation.grace_seconds))
-        })
-      )
-      .handle(
-        "revoke",
-        Effect.fnUntraced(function* ({ params }) {
-          yield* keys.revokeOwn((yield* currentAccount).id, params.id)
         })
       )
   })

@@ -25,48 +25,40 @@ export const layer = HttpApiBuilder.group(
     const namesProviders = yield* SendsServerTiming
     const toQuery = (entry: StoredLogEntry) => toLoggedQuery(entry, namesProviders)
 
-    return handlers
-      .handle(
-        "usage",
-        Effect.fnUntraced(function* ({ query }) {
-          const account = yield* currentAccount
-          const allowance = yield* ledger.allowance(account)
-          const stretch = defaultStretch(allowance.periodStart, yield* storeTime(clock))
-          const counted = yield* Effect.fromResult(toUsageQuery(query, stretch))
-          const series = yield* queryLog.usage(account.id, counted)
-          return {
-            plan: allowance.plan,
-            plan_name: plans[allowance.plan].name,
-            period: { start: allowance.periodStart ?? null, end: allowance.resetsAt ?? null },
-            quota: allowance.quota ?? null,
-            used: allowance.used,
-            remaining: allowance.quota === undefined ? null : remaining(allowance),
-            balance: allowance.balance,
-            resets_at: allowance.resetsAt ?? null,
-            from: counted.from,
-            to: counted.to,
-            granularity: counted.granularity,
-            group_by: counted.groupBy ?? null,
-            totals: total(series),
-            series: fillBuckets(counted, series).map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
-          }
-        })
-      )
-      .handle(
-        "recent",
-        Effect.fnUntraced(function* ({ query }) {
-          const { limit = defaultEntries } = query
-          const entries = yield* queryLog.recent((yield* currentAccount).id, limit)
-          return { queries: entries.map(toQuery) }
-        })
-      )
-      .handle(
-        "history",
-        Effect.fnUntraced(function* ({ query }) {
-          const { entries, next } = yield* queryLog.history((yield* currentAccount).id, toHistoryQuery(query))
-          return { queries: entries.map(toQuery), next_cursor: next ?? null }
-        })
-      )
+    return handlers.handleAll({
+      usage: Effect.fnUntraced(function* ({ query }) {
+        const account = yield* currentAccount
+        const allowance = yield* ledger.allowance(account)
+        const stretch = defaultStretch(allowance.periodStart, yield* storeTime(clock))
+        const counted = yield* Effect.fromResult(toUsageQuery(query, stretch))
+        const series = yield* queryLog.usage(account.id, counted)
+        return {
+          plan: allowance.plan,
+          plan_name: plans[allowance.plan].name,
+          period: { start: allowance.periodStart ?? null, end: allowance.resetsAt ?? null },
+          quota: allowance.quota ?? null,
+          used: allowance.used,
+          remaining: allowance.quota === undefined ? null : remaining(allowance),
+          balance: allowance.balance,
+          resets_at: allowance.resetsAt ?? null,
+          from: counted.from,
+          to: counted.to,
+          granularity: counted.granularity,
+          group_by: counted.groupBy ?? null,
+          totals: total(series),
+          series: fillBuckets(counted, series).map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
+        }
+      }),
+      recent: Effect.fnUntraced(function* ({ query }) {
+        const { limit = defaultEntries } = query
+        const entries = yield* queryLog.recent((yield* currentAccount).id, limit)
+        return { queries: entries.map(toQuery) }
+      }),
+      history: Effect.fnUntraced(function* ({ query }) {
+        const { entries, next } = yield* queryLog.history((yield* currentAccount).id, toHistoryQuery(query))
+        return { queries: entries.map(toQuery), next_cursor: next ?? null }
+      })
+    })
   })
 )
 

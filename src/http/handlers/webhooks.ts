@@ -101,12 +101,27 @@ export const layer = HttpApiBuilder.group(
     const { changeSettings, settings } = yield* settingsHandlers
 
     return handlers
-      .handle(
-        "list",
-        Effect.fnUntraced(function* () {
+      .handleAll({
+        list: Effect.fnUntraced(function* () {
           return { webhooks: (yield* books.endpoints((yield* currentAccount).id)).map(toWebhook) }
+        }),
+        settings,
+        remove: Effect.fnUntraced(function* ({ params }) {
+          yield* books.removeEndpoint((yield* currentAccount).id, params.id)
+        }),
+        test: Effect.fnUntraced(function* ({ params }) {
+          return toDelivery(yield* webhooks.test((yield* limitedAccount(limiter)).id, params.id))
+        }),
+        deliveries: Effect.fnUntraced(function* ({ params, query }) {
+          const page = { after: query.cursor, limit: query.limit ?? defaultDeliveriesListed }
+          const { deliveries, next } = yield* books.deliveries((yield* currentAccount).id, params.id, page)
+          return { deliveries: deliveries.map(toDelivery), next_cursor: next ?? null }
+        }),
+        redeliver: Effect.fnUntraced(function* ({ params }) {
+          const { id } = yield* limitedAccount(limiter)
+          return toDelivery(yield* books.redeliver(id, params.id, params.delivery))
         })
-      )
+      })
       .handleRaw(
         "create",
         Effect.fnUntraced(function* ({ request }) {
@@ -115,7 +130,6 @@ export const layer = HttpApiBuilder.group(
           return toIssued(yield* awaitLookup(id, webhooks.create(id, url, events)))
         })
       )
-      .handle("settings", settings)
       .handleRaw("changeSettings", changeSettings)
       .handleRaw(
         "change",
@@ -127,39 +141,12 @@ export const layer = HttpApiBuilder.group(
           return toWebhook(yield* change.url === undefined ? changed : awaitLookup(id, changed))
         })
       )
-      .handle(
-        "remove",
-        Effect.fnUntraced(function* ({ params }) {
-          yield* books.removeEndpoint((yield* currentAccount).id, params.id)
-        })
-      )
-      .handle(
-        "test",
-        Effect.fnUntraced(function* ({ params }) {
-          return toDelivery(yield* webhooks.test((yield* limitedAccount(limiter)).id, params.id))
-        })
-      )
       .handleRaw(
         "rotate",
         Effect.fnUntraced(function* ({ params, request }) {
           const body = yield* Effect.fromResult(parseSecretRotation((yield* readOptionalJson(request)) ?? {}))
           const graceMs = (body.grace_seconds ?? maxGraceSeconds) * 1000
           return toIssued(yield* webhooks.rotate((yield* currentAccount).id, params.id, graceMs))
-        })
-      )
-      .handle(
-        "deliveries",
-        Effect.fnUntraced(function* ({ params, query }) {
-          const page = { after: query.cursor, limit: query.limit ?? defaultDeliveriesListed }
-          const { deliveries, next } = yield* books.deliveries((yield* currentAccount).id, params.id, page)
-          return { deliveries: deliveries.map(toDelivery), next_cursor: next ?? null }
-        })
-      )
-      .handle(
-        "redeliver",
-        Effect.fnUntraced(function* ({ params }) {
-          const { id } = yield* limitedAccount(limiter)
-          return toDelivery(yield* books.redeliver(id, params.id, params.delivery))
         })
       )
   })
