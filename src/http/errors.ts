@@ -1,4 +1,4 @@
-import { Effect, Predicate, Schema, SchemaTransformation, String as Text } from "effect"
+import { Effect, Predicate, Record, Schema, SchemaTransformation, String as Text } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import { Plan } from "../domain/credits/Plan.ts"
@@ -278,15 +278,12 @@ export const schemas = {
 
 export type ApiError = (typeof schemas)[keyof typeof schemas]["Type"]
 
-const statusOf = (schema: Schema.Constraint): number =>
+export const statuses = Record.map(schemas, (schema: Schema.Constraint): number =>
   Number(Schema.resolveAnnotationsKey(schema)?.httpApiStatus ?? 500)
-
-export const statuses: ReadonlyMap<unknown, number> = new Map(
-  Object.entries(schemas).map(([code, schema]) => [code, statusOf(schema)])
 )
 
 const isApiError = (error: unknown): error is ApiError =>
-  Predicate.hasProperty(error, "_tag") && statuses.has(error._tag)
+  Predicate.hasProperty(error, "_tag") && typeof error._tag === "string" && Object.hasOwn(statuses, error._tag)
 
 const detailsOf = (error: ApiError): object => {
   switch (error._tag) {
@@ -319,7 +316,7 @@ export const noteError = (error: unknown): Effect.Effect<void> =>
 export const encodeApiError = (error: ApiError) =>
   Effect.map(CurrentRequest, (state) => {
     addLogFields(state, { outcome: error._tag })
-    return { status: statuses.get(error._tag) ?? 500, body: envelopeOf(error, state.id) }
+    return { status: statuses[error._tag], body: envelopeOf(error, state.id) }
   })
 
 export const apiErrorResponse = (error: ApiError): Effect.Effect<HttpServerResponse.HttpServerResponse> =>

@@ -98,7 +98,7 @@ describe("the documents", () => {
       page.matchAll(/^\| `(\w+)` \| (\d+) \|/gm),
       ([, code, status]): [unknown, number] => [code, Number(status)]
     )
-    const codes = [...statuses]
+    const codes = Object.entries(statuses)
     assert.sameDeepMembers(described, codes)
   })
 })

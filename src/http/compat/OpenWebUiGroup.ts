@@ -21,15 +21,13 @@ export class OpenWebUiGroup extends HttpApiGroup.make("compatOpenWebUi")
       payload: OpenWebUiRequest,
       success: OpenWebUiAnswer,
       error: ownErrors
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatOpenWebUi",
-          summary: "Search as an external engine for Open WebUI",
-          description: "The search that Open WebUI sends to the address in EXTERNAL_WEB_SEARCH_URL."
-        })
-      )
+    }).annotateMerge(
+      documented({
+        identifier: "compatOpenWebUi",
+        summary: "Search as an external engine for Open WebUI",
+        description: "The search that Open WebUI sends to the address in EXTERNAL_WEB_SEARCH_URL."
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Open WebUI", description: "For Open WebUI's external search engine" })

@@ -4,7 +4,7 @@ import { freshnessPeriods } from "../../domain/options/SearchOptions.ts"
 import { Text } from "../../domain/requests/fields.ts"
 import { SearchParameters } from "../../domain/search/SearchRequest.ts"
 import { ownErrors } from "./CompatError.ts"
-import { alias, documented } from "./endpoints.ts"
+import { alias, documented, parametersOf } from "./endpoints.ts"
 import { LongQuery } from "./fields.ts"
 
 export const SearxngParameters = Schema.Struct({
@@ -83,18 +83,17 @@ const post = { ...get, payload: SearxngForm.pipe(HttpApiSchema.asFormUrlEncoded(
 
 export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
   .add(
-    HttpApiEndpoint.get("getSearch", "/compat/searxng/search", get)
-      .annotateMerge(documented(SearxngParameters))
-      .annotateMerge(OpenApi.annotations({ identifier: "compatSearxng", summary, description })),
-    HttpApiEndpoint.post("postSearch", "/compat/searxng/search", post)
-      .annotateMerge(documented(SearxngForm))
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatSearxngForm",
-          summary: `${summary}, by a form`,
-          description: `${description}Parameters can be in the URL, the form or both, and the body may be empty.`
-        })
-      ),
+    HttpApiEndpoint.get("getSearch", "/compat/searxng/search", get).annotateMerge(
+      documented({ identifier: "compatSearxng", summary, description, parameters: parametersOf(SearxngParameters) })
+    ),
+    HttpApiEndpoint.post("postSearch", "/compat/searxng/search", post).annotateMerge(
+      documented({
+        identifier: "compatSearxngForm",
+        summary: `${summary}, by a form`,
+        description: `${description}Parameters can be in the URL, the form or both, and the body may be empty.`,
+        parameters: parametersOf(SearxngForm)
+      })
+    ),
     HttpApiEndpoint.get("getBare", "/compat/searxng", get).annotateMerge(alias),
     HttpApiEndpoint.post("postBare", "/compat/searxng", post).annotateMerge(alias),
     HttpApiEndpoint.get("getSlash", "/compat/searxng/", get).annotateMerge(alias),

@@ -8,6 +8,7 @@ import type { RawFields } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../../domain/search/Target.ts"
 import type { Sender } from "../listener/Intake.ts"
+import { readJson } from "../requests/body.ts"
 import type { CompatError } from "./CompatError.ts"
 
 export type Engines = Readonly<Record<string, Target>>
@@ -42,14 +43,20 @@ export interface CompatResults {
 /** Reads a service's requests. All fields outside `fields` are accepted, ignored and listed in `X-Quarry-Ignored`. */
 export interface RequestForm {
   readonly name: CompatShape
+  /** With `api_key`, the key may be in the body if no header has one. */
   readonly fields: ReadonlyArray<string>
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,
     sender: Sender
   ) => Effect.Effect<unknown, InvalidRequest | RateLimited>
-  /** Accepts the key as `api_key` in the body if no header has one. */
-  readonly takesKeyInBody: boolean
 }
+
+/** A form whose fields are in a JSON body. */
+export const jsonForm = (name: CompatShape, { fields }: { readonly fields: object }): RequestForm => ({
+  name,
+  fields: Object.keys(fields),
+  read: readJson
+})
 
 export interface Shape extends RequestForm {
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { dateText, freshnessPeriods } from "../../domain/options/SearchOptions.ts"
 import { acrossFields, Text } from "../../domain/requests/fields.ts"
-import type { CompatError } from "./CompatError.ts"
+import { statuses } from "../errors.ts"
+import { errorsOf } from "./CompatError.ts"
 import { documented } from "./endpoints.ts"
 import { Count, domains, LongQuery } from "./fields.ts"
 
@@ -79,34 +80,21 @@ export const TavilyError = Schema.Struct({
 export type TavilyError = typeof TavilyError.Type
 
 /** Statuses known to Tavily's clients: 432 means that the credits are spent. */
-export const tavilyStatuses: Readonly<Record<CompatError["_tag"], number>> = {
-  invalid_request: 400,
-  unsupported_geo: 400,
-  unsupported_parameter: 400,
-  unauthorized: 401,
-  rate_limited: 429,
-  quota_exceeded: 432,
-  internal_error: 500,
-  upstream_error: 502,
-  upstream_timeout: 504
-}
+export const tavilyStatuses = { ...statuses, quota_exceeded: 432 }
 
 export class TavilyGroup extends HttpApiGroup.make("compatTavily")
   .add(
     HttpApiEndpoint.post("search", "/compat/tavily/search", {
       payload: TavilyRequest,
       success: TavilyAnswer,
-      error: [...new Set(Object.values(tavilyStatuses))].map((status) => TavilyError.pipe(HttpApiSchema.status(status)))
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatTavily",
-          summary: "Search as in Tavily",
-          description:
-            "Tavily's search, with links, snippets and, if requested, page contents, but no answers or images."
-        })
-      )
+      error: errorsOf(TavilyError, tavilyStatuses)
+    }).annotateMerge(
+      documented({
+        identifier: "compatTavily",
+        summary: "Search as in Tavily",
+        description: "Tavily's search, with links, snippets and, if requested, page contents, but no answers or images."
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Tavily", description: "For programs with a configurable base address for Tavily" })

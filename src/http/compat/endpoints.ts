@@ -4,7 +4,8 @@ import { isObject, jsonSchemaOf } from "../docs/jsonSchema.ts"
 
 const security = [{ apiKey: [] }, { apiKeyBasic: [] }, { apiKeyHeader: [] }, { subscriptionToken: [] }]
 
-const parametersOf = (schema: Schema.Constraint) => {
+/** Documents parameters without declaring them to the library, which would decode before authentication. */
+export const parametersOf = (schema: Schema.Constraint) => {
   const { properties, required } = jsonSchemaOf(schema)
   const names = Array.isArray(required) ? required : []
   return Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => ({
@@ -15,10 +16,14 @@ const parametersOf = (schema: Schema.Constraint) => {
   }))
 }
 
-/** Documents parameters without declaring them to the library, which would decode before authentication. */
-export const documented = (parameters?: Schema.Constraint) =>
-  OpenApi.annotations({
-    override: parameters === undefined ? { security } : { security, parameters: parametersOf(parameters) }
-  })
+interface Documentation {
+  readonly identifier: string
+  readonly summary: string
+  readonly description: string
+  readonly parameters?: ReadonlyArray<object>
+}
+
+export const documented = ({ parameters, ...words }: Documentation) =>
+  OpenApi.annotations({ ...words, override: parameters === undefined ? { security } : { security, parameters } })
 
 export const alias = OpenApi.annotations({ exclude: true })

@@ -1,6 +1,7 @@
 import { Result, Schema } from "effect"
 import { InvalidRequest } from "../../domain/errors.ts"
 import { parseSite } from "../../domain/options/Sites.ts"
+import { maxPageRows } from "../../domain/pages/PagesRequest.ts"
 import { CollapsedText, carriable, maxListEntries, type RawFields, Text } from "../../domain/requests/fields.ts"
 import { type LanguagePlace, placeOfLanguage } from "../../domain/search/Language.ts"
 
@@ -10,13 +11,19 @@ export const LongQuery = CollapsedText.check(carriable, Schema.isMinLength(1, { 
   )
   .pipe(Schema.annotateKey({ messageMissingKey: "is required" }))
 
-const countMessage = "must be a whole number, 0 or more"
+export const countMessage = "must be a whole number, 0 or more"
 
 /** Requesting more results than a target returns is not an error (R43). */
 export const Count = Schema.Number.annotate({ message: countMessage }).check(
   Schema.isInt({ message: countMessage }),
   Schema.isGreaterThanOrEqualTo(0, { message: countMessage })
 )
+
+const addressesMessage = `must be a list of 1 to ${maxPageRows} addresses`
+
+export const Addresses = Schema.Array(Schema.String)
+  .annotate({ message: addressesMessage })
+  .check(Schema.isBetweenLength(1, maxPageRows, { message: addressesMessage }))
 
 /** Limited because each result is compared with every domain. These services accept more than Quarry's own API. */
 export const domains = (description: string) =>

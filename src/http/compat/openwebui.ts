@@ -1,9 +1,8 @@
 import { Result } from "effect"
 import { decoder } from "../../domain/requests/fields.ts"
 import { defaultNum } from "../../domain/search/SearchRequest.ts"
-import { readJson } from "../requests/body.ts"
 import { type OpenWebUiAnswer, OpenWebUiRequest } from "./OpenWebUiGroup.ts"
-import type { CompatResults, Shape } from "./Shape.ts"
+import { type CompatResults, jsonForm, type Shape } from "./Shape.ts"
 
 const answerUpTo =
   (count: number) =>
@@ -13,10 +12,7 @@ const answerUpTo =
 const decode = decoder(OpenWebUiRequest)
 
 export const openwebui: Shape = {
-  name: "openwebui",
-  fields: Object.keys(OpenWebUiRequest.fields),
-  takesKeyInBody: false,
-  read: readJson,
+  ...jsonForm("openwebui", OpenWebUiRequest),
   decode: (fields) =>
     Result.map(decode(fields), ({ count = defaultNum, query }) => ({ query, num: count, answer: answerUpTo(count) }))
 }

@@ -58,7 +58,6 @@ const decode = decoder(SearxngParameters)
 export const searxng: Shape = {
   name: "searxng",
   fields: Object.keys(SearxngParameters.fields),
-  takesKeyInBody: false,
   read: (request) => {
     const parameters = Effect.fromResult(parseQueryOf(request))
     if (request.method !== "POST") return parameters

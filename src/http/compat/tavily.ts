@@ -5,8 +5,7 @@ import { decoder } from "../../domain/requests/fields.ts"
 import { countryCode } from "../../domain/search/Country.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { maxNum } from "../../domain/search/SearchRequest.ts"
-import { readJson } from "../requests/body.ts"
-import type { CompatRequest, CompatResults, ShapeWithErrors } from "./Shape.ts"
+import { type CompatRequest, type CompatResults, jsonForm, type ShapeWithErrors } from "./Shape.ts"
 import { type TavilyAnswer, type TavilyError, TavilyRequest, tavilyStatuses } from "./TavilyGroup.ts"
 
 const defaultResults = 5
@@ -69,10 +68,7 @@ const decode = decoder(TavilyRequest)
 
 /** Tavily's search. Requests more results if Quarry may remove some of them for their domains. */
 export const tavily: ShapeWithErrors = {
-  name: "tavily",
-  fields: Object.keys(TavilyRequest.fields),
-  takesKeyInBody: true,
-  read: readJson,
+  ...jsonForm("tavily", TavilyRequest),
   decode: (fields) =>
     Result.map(decode(fields), (request) => ({
       query: request.query,
@@ -84,7 +80,7 @@ export const tavily: ShapeWithErrors = {
       answer: answerTo(request)
     })),
   toError: ({ _tag, message }) => ({
-    status: _tag === "not_found" ? 404 : tavilyStatuses[_tag],
+    status: tavilyStatuses[_tag],
     body: { detail: { error: message } } satisfies TavilyError
   })
 }

@@ -101,7 +101,7 @@ export const makeGate = Effect.gen(function* () {
       apiKey: request.headers["x-api-key"],
       subscriptionToken: request.headers["x-subscription-token"]
     })
-    const early = header === undefined && form.takesKeyInBody ? yield* readEarly(form, request) : undefined
+    const early = header === undefined && form.fields.includes("api_key") ? yield* readEarly(form, request) : undefined
     const key = header ?? (early === undefined ? undefined : keyIn(early))
     const principal = yield* authenticate(request, key, state)
     addLogFields(state, {

@@ -1,14 +1,10 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { maxPageRows } from "../../../domain/pages/PagesRequest.ts"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { statuses } from "../../errors.ts"
+import { errorsOf } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
+import { Addresses } from "../fields.ts"
 import { ExaError } from "../web/ExaGroup.ts"
-import { documentedStatuses } from "../web/statuses.ts"
-
-const urlsMessage = `must be a list of 1 to ${maxPageRows} addresses`
-const Addresses = Schema.Array(Schema.String)
-  .annotate({ message: urlsMessage })
-  .check(Schema.isMinLength(1, { message: urlsMessage }), Schema.isMaxLength(maxPageRows, { message: urlsMessage }))
 
 export const ExaContentsRequest = Schema.Struct({
   urls: Schema.optionalKey(Addresses),
@@ -44,15 +40,13 @@ export class ExaContentsGroup extends HttpApiGroup.make("compatExaContents")
     HttpApiEndpoint.post("contents", "/compat/exa/contents", {
       payload: ExaContentsRequest,
       success: ExaContentsAnswer,
-      error: documentedStatuses.map((status) => ExaError.pipe(HttpApiSchema.status(status)))
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatExaContents",
-          summary: "Read pages as in Exa",
-          description: "Exa's contents. Costs a credit for each page that was read, and nothing for the others."
-        })
-      )
+      error: errorsOf(ExaError, statuses)
+    }).annotateMerge(
+      documented({
+        identifier: "compatExaContents",
+        summary: "Read pages as in Exa",
+        description: "Exa's contents. Costs a credit for each page that was read, and nothing for the others."
+      })
+    )
   )
   .annotateMerge(OpenApi.annotations({ title: "Exa, pages", description: "For programs that read pages with Exa" })) {}

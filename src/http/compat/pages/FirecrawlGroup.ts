@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { statuses } from "../../errors.ts"
+import { errorsOf } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
-import type { PageCompatError } from "./PageForm.ts"
 
 const maxAgeMessage = "must be a number of milliseconds, 0 or more"
 
@@ -62,29 +63,16 @@ export const FirecrawlError = Schema.Struct({
 export type FirecrawlError = typeof FirecrawlError.Type
 
 /** Statuses whose message Firecrawl's clients show. They have no message for 422. */
-export const firecrawlStatuses: Readonly<Record<PageCompatError["_tag"], number>> = {
-  invalid_request: 400,
-  unsupported_geo: 400,
-  unsupported_parameter: 400,
-  unauthorized: 401,
-  quota_exceeded: 402,
-  page_unreadable: 403,
-  rate_limited: 429,
-  internal_error: 500,
-  upstream_error: 502,
-  upstream_timeout: 504
-}
+export const firecrawlStatuses = { ...statuses, page_unreadable: 403 }
 
 export const firecrawlTimeoutStatus = 408
 
-const errors = [...new Set([...Object.values(firecrawlStatuses), firecrawlTimeoutStatus])].map((status) =>
-  FirecrawlError.pipe(HttpApiSchema.status(status))
-)
+const errors = errorsOf(FirecrawlError, firecrawlStatuses, firecrawlStatuses.page_unreadable, firecrawlTimeoutStatus)
 
 const scrape = { payload: FirecrawlRequest, success: FirecrawlAnswer, error: errors }
 
 const described = (version: string) =>
-  OpenApi.annotations({
+  documented({
     identifier: `compatFirecrawl${version}`,
     summary: `Read a page as in Firecrawl ${version.toLowerCase()}`,
     description:
@@ -94,12 +82,8 @@ const described = (version: string) =>
 
 export class FirecrawlGroup extends HttpApiGroup.make("compatFirecrawl")
   .add(
-    HttpApiEndpoint.post("v1", "/compat/firecrawl/v1/scrape", scrape)
-      .annotateMerge(documented())
-      .annotateMerge(described("V1")),
-    HttpApiEndpoint.post("v2", "/compat/firecrawl/v2/scrape", scrape)
-      .annotateMerge(documented())
-      .annotateMerge(described("V2"))
+    HttpApiEndpoint.post("v1", "/compat/firecrawl/v1/scrape", scrape).annotateMerge(described("V1")),
+    HttpApiEndpoint.post("v2", "/compat/firecrawl/v2/scrape", scrape).annotateMerge(described("V2"))
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Firecrawl", description: "For programs with a configurable address of Firecrawl" })

@@ -1,6 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import type { PageCompatError } from "./PageForm.ts"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { statuses } from "../../errors.ts"
+import { errorsOf, type PageCompatError } from "../CompatError.ts"
+import { documented } from "../endpoints.ts"
 
 /** The address is in the path and the rest in headers, whose names the schema has in lower case. */
 export const JinaFields = Schema.Struct({
@@ -43,28 +45,20 @@ export const JinaError = Schema.Struct({
 }).annotate({ identifier: "JinaError", description: "An error in the format of Jina's reader" })
 export type JinaError = typeof JinaError.Type
 
-interface JinaFailure {
-  readonly code: number
-  readonly name: string
-  readonly status: number
+export const jinaFailures: Readonly<
+  Record<PageCompatError["_tag"], { readonly name: string; readonly status: number }>
+> = {
+  invalid_request: { name: "ParamValidationError", status: 40001 },
+  unsupported_geo: { name: "ParamValidationError", status: 40001 },
+  unsupported_parameter: { name: "ParamValidationError", status: 40001 },
+  unauthorized: { name: "AuthenticationRequiredError", status: 40103 },
+  quota_exceeded: { name: "InsufficientBalanceError", status: 40203 },
+  page_unreadable: { name: "AssertionFailureError", status: 42206 },
+  rate_limited: { name: "RateLimitTriggeredError", status: 42903 },
+  internal_error: { name: "InternalServerError", status: 50000 },
+  upstream_error: { name: "UpstreamError", status: 50200 },
+  upstream_timeout: { name: "UpstreamTimeoutError", status: 50400 }
 }
-
-export const jinaFailures: Readonly<Record<PageCompatError["_tag"], JinaFailure>> = {
-  invalid_request: { code: 400, name: "ParamValidationError", status: 40001 },
-  unsupported_geo: { code: 400, name: "ParamValidationError", status: 40001 },
-  unsupported_parameter: { code: 400, name: "ParamValidationError", status: 40001 },
-  unauthorized: { code: 401, name: "AuthenticationRequiredError", status: 40103 },
-  quota_exceeded: { code: 402, name: "InsufficientBalanceError", status: 40203 },
-  page_unreadable: { code: 422, name: "AssertionFailureError", status: 42206 },
-  rate_limited: { code: 429, name: "RateLimitTriggeredError", status: 42903 },
-  internal_error: { code: 500, name: "InternalServerError", status: 50000 },
-  upstream_error: { code: 502, name: "UpstreamError", status: 50200 },
-  upstream_timeout: { code: 504, name: "UpstreamTimeoutError", status: 50400 }
-}
-
-const errors = [...new Set(Object.values(jinaFailures).map(({ code }) => code))].map((code) =>
-  JinaError.pipe(HttpApiSchema.status(code))
-)
 
 const header = (name: string, description: string) => ({
   name,
@@ -88,25 +82,22 @@ const parameters = [
   header("X-With-Links-Summary", "true adds the links of the main text")
 ]
 
-const security = [{ apiKey: [] }, { apiKeyBasic: [] }, { apiKeyHeader: [] }, { subscriptionToken: [] }]
-
 export class JinaGroup extends HttpApiGroup.make("compatJina")
   .add(
     HttpApiEndpoint.get("read", "/compat/jina/:address", {
       params: { address: Schema.String },
       success: JinaAnswer,
-      error: errors
-    })
-      .annotateMerge(OpenApi.annotations({ override: { security, parameters } }))
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatJina",
-          summary: "Read a page as in Jina's reader",
-          description:
-            "Everything after /compat/jina/ is the page's address. The response is plain text, or JSON with Accept: " +
-            "application/json. Costs a credit if the page was read."
-        })
-      )
+      error: errorsOf(JinaError, statuses, statuses.page_unreadable)
+    }).annotateMerge(
+      documented({
+        identifier: "compatJina",
+        summary: "Read a page as in Jina's reader",
+        description:
+          "Everything after /compat/jina/ is the page's address. The response is plain text, or JSON with Accept: " +
+          "application/json. Costs a credit if the page was read.",
+        parameters
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Jina", description: "For programs with a configurable address of Jina's reader" })

@@ -1,17 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { maxPageRows } from "../../../domain/pages/PagesRequest.ts"
 import { PageUnreadable } from "../../errors.ts"
 import { ownErrors } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
-
-const urlsMessage = `must be a list of 1 to ${maxPageRows} addresses`
+import { Addresses } from "../fields.ts"
 
 export const OpenWebUiLoadRequest = Schema.Struct({
-  urls: Schema.Array(Schema.String)
-    .annotate({ message: urlsMessage })
-    .check(Schema.isMinLength(1, { message: urlsMessage }), Schema.isMaxLength(maxPageRows, { message: urlsMessage }))
-    .pipe(Schema.annotateKey({ messageMissingKey: "is required" }))
+  urls: Addresses.pipe(Schema.annotateKey({ messageMissingKey: "is required" }))
 }).annotate({ identifier: "OpenWebUiLoadRequest", message: "the body must be a JSON object with urls" })
 export type OpenWebUiLoadRequest = typeof OpenWebUiLoadRequest.Type
 
@@ -32,17 +27,15 @@ export class OpenWebUiLoadGroup extends HttpApiGroup.make("compatOpenWebUiLoad")
       payload: OpenWebUiLoadRequest,
       success: OpenWebUiLoadAnswer,
       error: [...ownErrors, PageUnreadable]
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatOpenWebUiLoad",
-          summary: "Read pages as an external loader for Open WebUI",
-          description:
-            "The request that Open WebUI sends to EXTERNAL_WEB_LOADER_URL. Pages that cannot be read are left out; if " +
-            "none can be read, the response is the first page's error. Costs a credit for each page that was read."
-        })
-      )
+    }).annotateMerge(
+      documented({
+        identifier: "compatOpenWebUiLoad",
+        summary: "Read pages as an external loader for Open WebUI",
+        description:
+          "The request that Open WebUI sends to EXTERNAL_WEB_LOADER_URL. Pages that cannot be read are left out; if " +
+          "none can be read, the response is the first page's error. Costs a credit for each page that was read."
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Open WebUI, pages", description: "For Open WebUI's external web loader" })

@@ -16,10 +16,8 @@ import {
 } from "../../../domain/pages/PageRequest.ts"
 import type { PageRowBody, PageRows } from "../../../domain/pages/PagesRequest.ts"
 import type { RawFields } from "../../../domain/requests/fields.ts"
-import type { CompatError } from "../CompatError.ts"
+import type { PageCompatError } from "../CompatError.ts"
 import type { RequestForm } from "../Shape.ts"
-
-export type PageCompatError = CompatError | PageUnreadable
 
 export type PageAnswer = { readonly json: unknown } | { readonly text: string }
 

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { maxPageRows } from "../../../domain/pages/PagesRequest.ts"
 import { Text } from "../../../domain/requests/fields.ts"
+import { errorsOf } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
 import { TavilyError, tavilyStatuses } from "../TavilyGroup.ts"
 
@@ -43,16 +44,14 @@ export class TavilyExtractGroup extends HttpApiGroup.make("compatTavilyExtract")
     HttpApiEndpoint.post("extract", "/compat/tavily/extract", {
       payload: TavilyExtractRequest,
       success: TavilyExtractAnswer,
-      error: [...new Set(Object.values(tavilyStatuses))].map((status) => TavilyError.pipe(HttpApiSchema.status(status)))
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatTavilyExtract",
-          summary: "Read pages as in Tavily",
-          description: "Tavily's extract. Costs a credit for each page that was read, and nothing for the others."
-        })
-      )
+      error: errorsOf(TavilyError, tavilyStatuses)
+    }).annotateMerge(
+      documented({
+        identifier: "compatTavilyExtract",
+        summary: "Read pages as in Tavily",
+        description: "Tavily's extract. Costs a credit for each page that was read, and nothing for the others."
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Tavily, pages", description: "For programs that extract pages with Tavily" })

@@ -48,7 +48,6 @@ export const exaContents: PagesForm = {
   name: "exa",
   // `text` has no effect, because every page is read as text, and is not reported as ignored.
   fields: [...Object.keys(ExaContentsRequest.fields), "text"],
-  takesKeyInBody: false,
   read: readJson,
   decode: (fields) =>
     Result.flatMap(decode(fields), ({ ids, urls = ids }) =>

@@ -1,7 +1,8 @@
 import { Result } from "effect"
 import type { PageResult } from "../../../domain/pages/PageBody.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { readJson } from "../../requests/body.ts"
+import type { PageCompatError } from "../CompatError.ts"
+import { jsonForm } from "../Shape.ts"
 import {
   type FirecrawlAnswer,
   type FirecrawlError,
@@ -9,7 +10,7 @@ import {
   firecrawlStatuses,
   firecrawlTimeoutStatus
 } from "./FirecrawlGroup.ts"
-import { type PageCompatError, type PageForm, toWholePage } from "./PageForm.ts"
+import { type PageForm, toWholePage } from "./PageForm.ts"
 
 const formatsOf = ({ formats = [] }: FirecrawlRequest): ReadonlyArray<string> =>
   formats.map((format) => (typeof format === "string" ? format : format.type))
@@ -56,10 +57,7 @@ const decode = decoder(FirecrawlRequest)
 
 /** Firecrawl's scrape. Versions 1 and 2 differ in fields that have no meaning here. */
 export const firecrawl: PageForm = {
-  name: "firecrawl",
-  fields: Object.keys(FirecrawlRequest.fields),
-  takesKeyInBody: false,
-  read: readJson,
+  ...jsonForm("firecrawl", FirecrawlRequest),
   decode: (fields) =>
     Result.flatMap(decode(fields), (asked) => {
       const formats = formatsOf(asked)

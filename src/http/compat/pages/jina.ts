@@ -1,9 +1,11 @@
 import { Effect, Result } from "effect"
 import type { PageResult } from "../../../domain/pages/PageBody.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
+import { statuses } from "../../errors.ts"
 import { parseQueryOf } from "../../requests/query.ts"
+import type { PageCompatError } from "../CompatError.ts"
 import { type JinaAnswer, type JinaError, JinaFields, jinaFailures } from "./JinaGroup.ts"
-import { type PageAnswer, type PageCompatError, type PageForm, toWholePage } from "./PageForm.ts"
+import { type PageAnswer, type PageForm, toWholePage } from "./PageForm.ts"
 
 const decode = decoder(JinaFields)
 
@@ -58,7 +60,6 @@ const maxAgeOf = (fields: JinaFields): number | undefined => {
 export const jina: PageForm = {
   name: "jina",
   fields: Object.keys(JinaFields.fields),
-  takesKeyInBody: false,
   read: (request) =>
     Effect.map(Effect.fromResult(parseQueryOf(request)), (query) => ({
       ...request.headers,
@@ -78,7 +79,8 @@ export const jina: PageForm = {
 }
 
 export const toJinaError = ({ _tag, message }: PageCompatError) => {
-  const { code, name, status } = jinaFailures[_tag]
+  const { name, status } = jinaFailures[_tag]
+  const code = statuses[_tag]
   const body: JinaError = { data: null, code, name, status, message, readableMessage: `${name}: ${message}` }
   return { status: code, body }
 }

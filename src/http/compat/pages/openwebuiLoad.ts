@@ -1,8 +1,9 @@
 import { Result } from "effect"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { readJson } from "../../requests/body.ts"
+import type { PageCompatError } from "../CompatError.ts"
+import { jsonForm } from "../Shape.ts"
 import { type OpenWebUiLoadAnswer, OpenWebUiLoadRequest } from "./OpenWebUiLoadGroup.ts"
-import { errorOfRow, type PageCompatError, type PagesForm, type ReadPages, toWholePage } from "./PageForm.ts"
+import { errorOfRow, type PagesForm, type ReadPages, toWholePage } from "./PageForm.ts"
 
 const answer = ({ rows }: ReadPages): Result.Result<OpenWebUiLoadAnswer, PageCompatError> => {
   const read = rows.flatMap((row) =>
@@ -17,10 +18,7 @@ const answer = ({ rows }: ReadPages): Result.Result<OpenWebUiLoadAnswer, PageCom
 const decode = decoder(OpenWebUiLoadRequest)
 
 export const openwebuiLoad: PagesForm<PageCompatError> = {
-  name: "openwebui",
-  fields: Object.keys(OpenWebUiLoadRequest.fields),
-  takesKeyInBody: false,
-  read: readJson,
+  ...jsonForm("openwebui", OpenWebUiLoadRequest),
   decode: (fields) =>
     Result.map(decode(fields), ({ urls }) => ({
       rows: urls.map((url) => toWholePage({ url, source: "compat:openwebui" })),

@@ -7,9 +7,9 @@ import { Pages } from "../../../services/pages/Pages.ts"
 import { addLogFields } from "../../CurrentRequest.ts"
 import { noteError } from "../../errors.ts"
 import { withQuotaHeaders } from "../../responses/quota.ts"
-import type { CompatError } from "../CompatError.ts"
+import type { CompatError, PageCompatError } from "../CompatError.ts"
 import { makeGate } from "../gate/gate.ts"
-import type { PageAnswer, PageCompatError, PageForm, PagesForm } from "./PageForm.ts"
+import type { PageAnswer, PageForm, PagesForm } from "./PageForm.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Served<E> = Effect.fn.Return<HttpServerResponse.HttpServerResponse, E, Request>

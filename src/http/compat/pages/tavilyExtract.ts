@@ -1,8 +1,7 @@
 import { Result } from "effect"
 import { decoder } from "../../../domain/requests/fields.ts"
-import { readJson } from "../../requests/body.ts"
-import type { PagesForm, ReadPages } from "./PageForm.ts"
-import { toWholePage } from "./PageForm.ts"
+import { jsonForm } from "../Shape.ts"
+import { type PagesForm, type ReadPages, toWholePage } from "./PageForm.ts"
 import { type TavilyExtractAnswer, TavilyExtractRequest } from "./TavilyExtractGroup.ts"
 
 const decode = decoder(TavilyExtractRequest)
@@ -23,10 +22,7 @@ const answerTo =
   }
 
 export const tavilyExtract: PagesForm = {
-  name: "tavily",
-  fields: Object.keys(TavilyExtractRequest.fields),
-  takesKeyInBody: true,
-  read: readJson,
+  ...jsonForm("tavily", TavilyExtractRequest),
   decode: (fields) =>
     Result.map(decode(fields), ({ format, urls }) => {
       const all = typeof urls === "string" ? [urls] : urls

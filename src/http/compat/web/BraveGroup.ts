@@ -1,12 +1,11 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { asDigits, Text } from "../../../domain/requests/fields.ts"
 import { safeLevels } from "../../../domain/search/Target.ts"
-import { documented } from "../endpoints.ts"
-import { Count, LongQuery } from "../fields.ts"
-import { documentedStatuses } from "./statuses.ts"
-
-const countMessage = "must be a whole number, 0 or more"
+import { statuses } from "../../errors.ts"
+import { errorsOf } from "../CompatError.ts"
+import { documented, parametersOf } from "../endpoints.ts"
+import { Count, countMessage, LongQuery } from "../fields.ts"
 
 export const BraveParameters = Schema.Struct({
   q: LongQuery,
@@ -75,16 +74,15 @@ export class BraveGroup extends HttpApiGroup.make("compatBrave")
   .add(
     HttpApiEndpoint.get("search", "/compat/brave/res/v1/web/search", {
       success: BraveAnswer,
-      error: documentedStatuses.map((status) => BraveError.pipe(HttpApiSchema.status(status)))
-    })
-      .annotateMerge(documented(BraveParameters))
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatBrave",
-          summary: "Search as in Brave's Search API",
-          description: "Brave's web search, with web results alone: no news, videos, summaries or discussions."
-        })
-      )
+      error: errorsOf(BraveError, statuses)
+    }).annotateMerge(
+      documented({
+        identifier: "compatBrave",
+        summary: "Search as in Brave's Search API",
+        description: "Brave's web search, with web results alone: no news, videos, summaries or discussions.",
+        parameters: parametersOf(BraveParameters)
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Brave", description: "For programs with a configurable address for Brave's search" })

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Text } from "../../../domain/requests/fields.ts"
+import { statuses } from "../../errors.ts"
+import { errorsOf } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
 import { Count, domains, LongQuery } from "../fields.ts"
-import { documentedStatuses } from "./statuses.ts"
 
 export const ExaRequest = Schema.Struct({
   query: LongQuery,
@@ -56,16 +57,14 @@ export class ExaGroup extends HttpApiGroup.make("compatExa")
     HttpApiEndpoint.post("search", "/compat/exa/search", {
       payload: ExaRequest,
       success: ExaAnswer,
-      error: documentedStatuses.map((status) => ExaError.pipe(HttpApiSchema.status(status)))
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatExa",
-          summary: "Search as in Exa",
-          description: "Exa's search, with links and snippets but no page contents, dates or summaries."
-        })
-      )
+      error: errorsOf(ExaError, statuses)
+    }).annotateMerge(
+      documented({
+        identifier: "compatExa",
+        summary: "Search as in Exa",
+        description: "Exa's search, with links and snippets but no page contents, dates or summaries."
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Exa", description: "For programs with a configurable address for Exa" })

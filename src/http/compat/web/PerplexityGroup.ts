@@ -65,15 +65,13 @@ const endpoint = { payload: PerplexityRequest, success: PerplexityAnswer, error:
 /** Perplexity's search, at two addresses: some clients take the API address, others the search address. */
 export class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
   .add(
-    HttpApiEndpoint.post("search", "/compat/perplexity/search", endpoint)
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatPerplexity",
-          summary: "Search as in Perplexity's Search API",
-          description: "Perplexity's Search API, with links, snippets and dates. Also served at /compat/perplexity."
-        })
-      ),
+    HttpApiEndpoint.post("search", "/compat/perplexity/search", endpoint).annotateMerge(
+      documented({
+        identifier: "compatPerplexity",
+        summary: "Search as in Perplexity's Search API",
+        description: "Perplexity's Search API, with links, snippets and dates. Also served at /compat/perplexity."
+      })
+    ),
     HttpApiEndpoint.post("bare", "/compat/perplexity", endpoint).annotateMerge(alias)
   )
   .annotateMerge(

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Text } from "../../../domain/requests/fields.ts"
+import { statuses } from "../../errors.ts"
+import { errorsOf } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
 import { Count, LongQuery } from "../fields.ts"
-import { documentedStatuses } from "./statuses.ts"
 
 export const SerperRequest = Schema.Struct({
   q: LongQuery,
@@ -42,17 +43,15 @@ export class SerperGroup extends HttpApiGroup.make("compatSerper")
     HttpApiEndpoint.post("search", "/compat/serper/search", {
       payload: SerperRequest,
       success: SerperAnswer,
-      error: documentedStatuses.map((status) => SerperError.pipe(HttpApiSchema.status(status)))
-    })
-      .annotateMerge(documented())
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "compatSerper",
-          summary: "Search as in Serper",
-          description:
-            "Serper's web search, with organic results alone: no knowledge graph, questions or related searches."
-        })
-      )
+      error: errorsOf(SerperError, statuses)
+    }).annotateMerge(
+      documented({
+        identifier: "compatSerper",
+        summary: "Search as in Serper",
+        description:
+          "Serper's web search, with organic results alone: no knowledge graph, questions or related searches."
+      })
+    )
   )
   .annotateMerge(
     OpenApi.annotations({ title: "Serper", description: "For programs with a configurable address for Serper" })

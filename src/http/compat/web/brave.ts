@@ -1,11 +1,11 @@
 import { Effect, Result } from "effect"
 import { decoder } from "../../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../../domain/search/OrganicResult.ts"
+import { statuses } from "../../errors.ts"
 import { parseQueryOf } from "../../requests/query.ts"
 import { placeOf } from "../fields.ts"
 import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
 import { type BraveAnswer, type BraveError, BraveParameters } from "./BraveGroup.ts"
-import { statuses } from "./statuses.ts"
 
 const defaultCount = 20
 
@@ -56,7 +56,6 @@ const decode = decoder(BraveParameters)
 export const brave: ShapeWithErrors = {
   name: "brave",
   fields: Object.keys(BraveParameters.fields),
-  takesKeyInBody: false,
   read: (request) => Effect.fromResult(parseQueryOf(request)),
   decode: (fields) =>
     Result.flatMap(decode(fields), ({ count = defaultCount, country, offset = 0, q, safesearch, search_lang }) =>

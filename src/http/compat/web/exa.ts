@@ -2,10 +2,9 @@ import { Result } from "effect"
 import { decoder } from "../../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../../domain/search/OrganicResult.ts"
 import { defaultNum, maxNum } from "../../../domain/search/SearchRequest.ts"
-import { readJson } from "../../requests/body.ts"
-import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
+import { statuses } from "../../errors.ts"
+import { type CompatResults, jsonForm, type ShapeWithErrors } from "../Shape.ts"
 import { type ExaAnswer, type ExaError, ExaRequest } from "./ExaGroup.ts"
-import { statuses } from "./statuses.ts"
 
 const hasFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest): boolean =>
   excludeDomains.length + includeDomains.length > 0
@@ -39,14 +38,11 @@ const decode = decoder(ExaRequest)
 
 /** Exa's search. Requests more results if Quarry may remove some of them for their domains. */
 export const exa: ShapeWithErrors = {
-  name: "exa",
-  fields: Object.keys(ExaRequest.fields),
-  takesKeyInBody: false,
-  read: readJson,
+  ...jsonForm("exa", ExaRequest),
   decode: (fields) =>
     Result.map(decode(fields), (request) => ({
       query: request.query,
-      ...(request.userLocation === undefined ? {} : { geo: request.userLocation }),
+      geo: request.userLocation,
       num: hasFilter(request) ? maxNum : (request.numResults ?? defaultNum),
       safe: request.moderation === true ? "strict" : "off",
       options: { include_domains: request.includeDomains, exclude_domains: request.excludeDomains },

@@ -3,8 +3,7 @@ import type { OptionFields } from "../../../domain/options/SearchOptions.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
 import { countryCode } from "../../../domain/search/Country.ts"
 import { defaultNum } from "../../../domain/search/SearchRequest.ts"
-import { readJson } from "../../requests/body.ts"
-import type { CompatResults, Shape } from "../Shape.ts"
+import { type CompatResults, jsonForm, type Shape } from "../Shape.ts"
 import { type PerplexityAnswer, PerplexityRequest } from "./PerplexityGroup.ts"
 
 const answerUpTo =
@@ -34,10 +33,7 @@ const optionsOf = ({ search_domain_filter: sites = [], search_recency_filter: fr
 const decode = decoder(PerplexityRequest)
 
 export const perplexity: Shape = {
-  name: "perplexity",
-  fields: Object.keys(PerplexityRequest.fields),
-  takesKeyInBody: false,
-  read: readJson,
+  ...jsonForm("perplexity", PerplexityRequest),
   decode: (fields) =>
     Result.map(decode(fields), ({ country, max_results: count = defaultNum, query, ...filters }) => ({
       query,

@@ -1,11 +1,10 @@
 import { Result } from "effect"
 import { decoder } from "../../../domain/requests/fields.ts"
 import { defaultNum } from "../../../domain/search/SearchRequest.ts"
-import { readJson } from "../../requests/body.ts"
+import { statuses } from "../../errors.ts"
 import { placeOf } from "../fields.ts"
-import type { CompatResults, ShapeWithErrors } from "../Shape.ts"
+import { type CompatResults, jsonForm, type ShapeWithErrors } from "../Shape.ts"
 import { type SerperAnswer, type SerperError, SerperRequest } from "./SerperGroup.ts"
-import { statuses } from "./statuses.ts"
 
 const answerTo =
   ({ num = defaultNum, ...asked }: SerperRequest) =>
@@ -20,10 +19,7 @@ const answerTo =
 const decode = decoder(SerperRequest)
 
 export const serper: ShapeWithErrors = {
-  name: "serper",
-  fields: Object.keys(SerperRequest.fields),
-  takesKeyInBody: false,
-  read: readJson,
+  ...jsonForm("serper", SerperRequest),
   decode: (fields) =>
     Result.flatMap(decode(fields), (asked) =>
       Result.map(placeOf("hl", asked.hl), (place) => ({
