@@ -1,11 +1,10 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { People } from "../../services/accounts/People.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore } from "../effects.ts"
 import { accountId } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
 
@@ -24,7 +23,7 @@ const end = Command.make(
   })
 ).pipe(Command.withDescription("End all sessions of an account and disconnect its apps"))
 
-export const sessions = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | People, E, R>) =>
+export const sessions = <E, R>({ storage }: CommandLayers<E, R>) =>
   Command.make("sessions").pipe(
     Command.withDescription("Manage sign-in sessions"),
     Command.withSubcommands([end.pipe(writesMore, Command.provide(storage))])

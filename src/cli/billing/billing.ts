@@ -1,13 +1,11 @@
-import { Effect, type Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { BillingBooks } from "../../services/billing/BillingBooks.ts"
-import type { PaymentProvider } from "../../services/billing/PaymentProvider.ts"
 import { type Drift, Reconciler } from "../../services/billing/Reconciler.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { accountId, reason } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
 import { check } from "./check.ts"
@@ -67,16 +65,7 @@ const unblock = Command.make(
   })
 ).pipe(Command.withDescription("Allow purchases again after a lost dispute"))
 
-type Storage = Accounts | AppConfig | Audit | BillingBooks
-
-interface Layers<E, R> {
-  readonly paymentProvider: Layer.Layer<PaymentProvider, E, R>
-  readonly reading: Layer.Layer<BillingBooks, E, R>
-  readonly reconciler: Layer.Layer<Storage | Reconciler, E, R>
-  readonly storage: Layer.Layer<Storage, E, R>
-}
-
-export const billing = <E, R>({ paymentProvider, reading, reconciler, storage }: Layers<E, R>) =>
+export const billing = <E, R>({ paymentProvider, reading, reconciler, storage }: CommandLayers<E, R>) =>
   Command.make("billing").pipe(
     Command.withDescription("Check and reconcile payments"),
     Command.withSubcommands([

@@ -1,8 +1,9 @@
-import { Effect, type Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Holds } from "../../services/credits/Holds.ts"
 import { writesNothing } from "../effects.ts"
 import { limit } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 
 const list = Command.make(
@@ -54,8 +55,8 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List open holds, earliest lease end first"))
 
-export const holds = <E, R>(layer: Layer.Layer<Holds, E, R>) =>
+export const holds = <E, R>({ inspection }: CommandLayers<E, R>) =>
   Command.make("holds").pipe(
     Command.withDescription("Show credits held for running searches"),
-    Command.withSubcommands([list.pipe(writesNothing, Command.provide(layer))])
+    Command.withSubcommands([list.pipe(writesNothing, Command.provide(inspection))])
   )

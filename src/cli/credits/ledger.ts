@@ -1,11 +1,9 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import type { Accounts } from "../../services/accounts/Accounts.ts"
 import { type Discrepancy, Ledger } from "../../services/credits/Ledger.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore } from "../effects.ts"
 import { reason } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
 import { operator } from "../operations/operator.ts"
@@ -66,7 +64,7 @@ const repair = Command.make(
   })
 ).pipe(Command.withDescription("Repair an account that does not match its records"))
 
-export const ledger = <E, R>(storage: Layer.Layer<Accounts | AppConfig | Audit | Ledger, E, R>) =>
+export const ledger = <E, R>({ storage }: CommandLayers<E, R>) =>
   Command.make("ledger").pipe(
     Command.withDescription("Verify and correct the credit ledger"),
     Command.withSubcommands([

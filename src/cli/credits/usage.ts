@@ -1,8 +1,9 @@
-import { Clock, Effect, type Layer, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../../services/operations/OperatorLog.ts"
 import { writesNothing } from "../effects.ts"
 import { limit, moment } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table, time } from "../Output.ts"
 
 const dayMs = 86_400_000
@@ -76,8 +77,8 @@ const top = Command.make(
   )
 )
 
-export const usage = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+export const usage = <E, R>({ inspection }: CommandLayers<E, R>) =>
   Command.make("usage").pipe(
     Command.withDescription("Count searches across all accounts"),
-    Command.withSubcommands([top.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([top.pipe(writesNothing, Command.provide(inspection))])
   )

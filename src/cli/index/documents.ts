@@ -8,12 +8,9 @@ import { type DocumentProblem, type DocumentSource, explainProblem } from "../..
 import * as LocalPages from "../../layers/index/LocalPages.ts"
 import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
 import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
-import type { PageFetcher } from "../../services/pages/PageFetcher.ts"
-import type { PageParser } from "../../services/pages/PageParser.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { requireYes } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
 import { crawl } from "./crawl.ts"
@@ -263,14 +260,7 @@ const clear = Command.make(
   })
 ).pipe(Command.withDescription("Remove all documents"))
 
-interface Layers<E, R> {
-  readonly reading: Layer.Layer<AppConfig | DocumentIndex, E, R>
-  readonly storage: Layer.Layer<AppConfig | Audit | DocumentIndex, E, R>
-  readonly external: Layer.Layer<ExternalIndexes, E, R>
-  readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
-}
-
-export const documents = <E, R>({ crawling, external, reading, storage }: Layers<E, R>) =>
+export const documents = <E, R>({ crawling, external, reading, storage }: CommandLayers<E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Manage the documents of the built-in index"),
     Command.withSubcommands([

@@ -1,4 +1,4 @@
-import { Effect, type Layer, Option, Redacted, Result, Schema } from "effect"
+import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import type { InvalidRequest } from "../../domain/errors.ts"
 import { type ApiKey, keyModes } from "../../domain/keys/ApiKey.ts"
@@ -9,11 +9,10 @@ import { maxNameCodePoints, parseApiKeyChange } from "../../domain/keys/NewKey.t
 import { plural } from "../../domain/text.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { accountId, between, nextLines, nextOf, page, requireOne, requireYes, yes } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table, time } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
 
@@ -284,12 +283,7 @@ const bounds = Command.make(
   )
 )
 
-interface Layers<E, R> {
-  readonly reading: Layer.Layer<Accounts | AppConfig | KeyStore, E, R>
-  readonly storage: Layer.Layer<Accounts | AppConfig | Audit | KeyStore, E, R>
-}
-
-export const key = <E, R>({ reading, storage }: Layers<E, R>) =>
+export const key = <E, R>({ reading, storage }: CommandLayers<E, R>) =>
   Command.make("key").pipe(
     Command.withDescription("Manage API keys"),
     Command.withSubcommands([

@@ -1,8 +1,9 @@
-import { Effect, type Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Audit } from "../../services/operations/Audit.ts"
 import { writesNothing } from "../effects.ts"
 import { between, limit, moment, nextLines, nextOf } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 
 const filter = (name: string, description: string) =>
@@ -68,7 +69,7 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List commands that changed or disclosed data, newest first"))
 
-export const audit = <E, R>(reading: Layer.Layer<Audit, E, R>) =>
+export const audit = <E, R>({ reading }: CommandLayers<E, R>) =>
   Command.make("audit").pipe(
     Command.withDescription("Show the audit log of operator commands"),
     Command.withSubcommands([list.pipe(writesNothing, Command.provide(reading))])

@@ -1,4 +1,4 @@
-import { Console, Deferred, Effect, FileSystem, type Layer, Option, Stdio, Stream } from "effect"
+import { Console, Deferred, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { type BackupReport, Backups } from "../../services/operations/Backups.ts"
@@ -58,7 +58,7 @@ const takeToStdout = Effect.gen(function* () {
   yield* Console.error((yield* Json) ? JSON.stringify(toJson(report)) : `Backup complete: ${sentence(report)}.`)
 })
 
-const backupCommand = Command.make(
+export const backup = Command.make(
   "backup",
   { file: path("The file to write, which must not exist (default: stdout)") },
   Effect.fn(function* ({ file }) {
@@ -66,7 +66,7 @@ const backupCommand = Command.make(
   })
 ).pipe(writesNothing, Command.withDescription("Write a consistent backup of all data"))
 
-const restoreCommand = Command.make(
+export const restore = Command.make(
   "restore",
   {
     file: path("The backup to read (default: stdin)"),
@@ -92,7 +92,3 @@ const restoreCommand = Command.make(
     yield* print({ restored: !check, ...toJson(report) }, [`${done}: ${sentence(report)}.`])
   })
 ).pipe(writesMore, Command.withDescription("Restore a backup into an empty store and verify it"))
-
-export const backup = <E, R>(backups: Layer.Layer<Backups, E, R>) => backupCommand.pipe(Command.provide(backups))
-
-export const restore = <E, R>(backups: Layer.Layer<Backups, E, R>) => restoreCommand.pipe(Command.provide(backups))

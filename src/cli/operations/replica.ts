@@ -1,9 +1,8 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import type { Audit } from "../../services/operations/Audit.ts"
 import { Replicas } from "../../services/operations/Replicas.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore } from "../effects.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, NotFound, print } from "../Output.ts"
 import { audited } from "./audited.ts"
 
@@ -27,7 +26,7 @@ const forget = Command.make(
   })
 ).pipe(writesMore, Command.withDescription("Remove a replica that will not come back from `status`"))
 
-export const replica = <E, R>(storage: Layer.Layer<AppConfig | Audit | Replicas, E, R>) =>
+export const replica = <E, R>({ storage }: CommandLayers<E, R>) =>
   Command.make("replica").pipe(
     Command.withDescription("Manage server processes"),
     Command.withSubcommands([forget.pipe(Command.provide(storage))])

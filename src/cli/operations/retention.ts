@@ -1,13 +1,13 @@
-import { Duration, Effect, type Layer } from "effect"
+import { Duration, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { durationText } from "../../domain/durationText.ts"
 import { droppedAt, type LogMonth } from "../../domain/operations/LogMonth.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
 import { LogRetention } from "../../services/operations/LogRetention.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { table as settings } from "../../settings/table.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { requireYes, yes } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 import { audited } from "./audited.ts"
 
@@ -108,12 +108,7 @@ const set = Command.make(
   )
 )
 
-interface Layers<E, R> {
-  readonly reading: Layer.Layer<LogRetention, E, R>
-  readonly storage: Layer.Layer<AppConfig | Audit | LogRetention, E, R>
-}
-
-export const retention = <E, R>({ reading, storage }: Layers<E, R>) =>
+export const retention = <E, R>({ reading, storage }: CommandLayers<E, R>) =>
   Command.make("retention").pipe(
     Command.withDescription("Show or set how long the query log is kept"),
     Command.withSubcommands([

@@ -1,10 +1,9 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import type { Audit } from "../../services/operations/Audit.ts"
 import { SecretRotation, type SecretStatus } from "../../services/operations/SecretRotation.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { requireYes, yes } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table } from "../Output.ts"
 import { audited } from "./audited.ts"
 
@@ -69,13 +68,13 @@ const adopt = Command.make(
   })
 ).pipe(Command.withDescription("Adopt the configured secrets if the previous ones are lost"))
 
-export const secrets = <E, R>(rotation: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>) =>
+export const secrets = <E, R>(layers: CommandLayers<E, R>) =>
   Command.make("secrets").pipe(
     Command.withDescription("Rotate KEY_PEPPER and AUTH_SECRET"),
     Command.withSubcommands([
-      status.pipe(writesNothing, Command.provide(rotation)),
-      rotate.pipe(writesMore, Command.provide(rotation)),
-      finish.pipe(writesMore, Command.provide(rotation)),
-      adopt.pipe(writesMore, Command.provide(rotation))
+      status.pipe(writesNothing, Command.provide(layers.secrets)),
+      rotate.pipe(writesMore, Command.provide(layers.secrets)),
+      finish.pipe(writesMore, Command.provide(layers.secrets)),
+      adopt.pipe(writesMore, Command.provide(layers.secrets))
     ])
   )

@@ -1,8 +1,9 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { problemsOf, type ReplicaStatus, type Status } from "../../domain/operations/Status.ts"
 import { Overview } from "../../services/operations/Overview.ts"
 import { writesNothing } from "../effects.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 
 const mebibytes = (bytes: number | null) => (bytes === null ? "?" : `${Math.round(bytes / 1_048_576)} MiB`)
@@ -69,7 +70,7 @@ export const statusLines = (status: Status): ReadonlyArray<string> => [
   ...(status.providers.length === 0 ? [] : ["", ...table(providerRows(status.providers))])
 ]
 
-export const status = <E, R>(overview: Layer.Layer<Overview, E, R>) =>
+export const status = <E, R>({ overview }: CommandLayers<E, R>) =>
   Command.make(
     "status",
     {},

@@ -1,4 +1,4 @@
-import { Duration, Effect, type Layer } from "effect"
+import { Duration, Effect } from "effect"
 import { Command } from "effect/cli"
 import { type Capabilities, type Codes, toJson } from "../../domain/search/Capabilities.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -6,6 +6,7 @@ import { namesOf } from "../../services/providers/Provider.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { writesNothing } from "../effects.ts"
+import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 
 /** A search with results on every engine. */
@@ -79,8 +80,8 @@ const check = Command.make(
   })
 ).pipe(Command.withDescription("Run one live search on every provider and engine"))
 
-export const providers = <E, R>(layer: Layer.Layer<AppConfig | ProviderStates, E, R>) =>
+export const providers = <E, R>(layers: CommandLayers<E, R>) =>
   Command.make("providers").pipe(
     Command.withDescription("Check the providers behind the targets"),
-    Command.withSubcommands([check.pipe(writesNothing, Command.provide(layer))])
+    Command.withSubcommands([check.pipe(writesNothing, Command.provide(layers.providers))])
   )

@@ -1,7 +1,8 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../../services/operations/OperatorLog.ts"
 import { writesNothing } from "../effects.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table } from "../Output.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 
@@ -36,8 +37,8 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show the logged rows of a batch: charged and failed rows, but not invalid ones"))
 
-export const batch = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+export const batch = <E, R>({ inspection }: CommandLayers<E, R>) =>
   Command.make("batch").pipe(
     Command.withDescription("Look up bulk requests in the query log"),
-    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([show.pipe(writesNothing, Command.provide(inspection))])
   )

@@ -1,7 +1,8 @@
-import { Effect, type Layer } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../../services/operations/OperatorLog.ts"
 import { writesNothing } from "../effects.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print } from "../Output.ts"
 import { entryJson, entryLines } from "./logEntries.ts"
 
@@ -14,8 +15,8 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show one search: its request, its outcome, and why providers refused it"))
 
-export const query = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+export const query = <E, R>({ inspection }: CommandLayers<E, R>) =>
   Command.make("query").pipe(
     Command.withDescription("Look up searches in the query log"),
-    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([show.pipe(writesNothing, Command.provide(inspection))])
   )

@@ -1,8 +1,9 @@
-import { Effect, type Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { requestIdPattern } from "../../domain/requests/requestId.ts"
 import { maxEntries, OperatorLog } from "../../services/operations/OperatorLog.ts"
 import { writesNothing } from "../effects.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table } from "../Output.ts"
 import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
 
@@ -54,8 +55,8 @@ const show = Command.make(
   })
 ).pipe(Command.withDescription("Show the logged searches of requests with this X-Request-Id"))
 
-export const request = <E, R>(log: Layer.Layer<OperatorLog, E, R>) =>
+export const request = <E, R>({ inspection }: CommandLayers<E, R>) =>
   Command.make("request").pipe(
     Command.withDescription("Look up HTTP requests by X-Request-Id"),
-    Command.withSubcommands([show.pipe(writesNothing, Command.provide(log))])
+    Command.withSubcommands([show.pipe(writesNothing, Command.provide(inspection))])
   )

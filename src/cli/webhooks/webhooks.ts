@@ -1,12 +1,11 @@
-import { Effect, type Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { NotFound } from "../../domain/errors.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
-import type { Audit } from "../../services/operations/Audit.ts"
 import { type EndpointQueue, EventBooks } from "../../services/webhooks/EventBooks.ts"
-import type { AppConfig } from "../../settings/Settings.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { accountId } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
 
@@ -105,12 +104,7 @@ const drop = Command.make(
   })
 ).pipe(Command.withDescription("Drop the pending deliveries of an account's webhooks; they count as failed"))
 
-interface Layers<E, R> {
-  readonly reading: Layer.Layer<Accounts | EventBooks, E, R>
-  readonly storage: Layer.Layer<Accounts | AppConfig | Audit | EventBooks, E, R>
-}
-
-export const webhooks = <E, R>({ reading, storage }: Layers<E, R>) =>
+export const webhooks = <E, R>({ reading, storage }: CommandLayers<E, R>) =>
   Command.make("webhooks").pipe(
     Command.withDescription("Manage the webhook deliveries of an account"),
     Command.withSubcommands([
