@@ -15,38 +15,55 @@ import { providerView } from "./providers.ts"
 
 export const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
 
-const routes = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    const readiness = yield* Readiness
-    const states = yield* ProviderStates
-    const overview = yield* Overview
-    yield* router.add("GET", "/healthz", json(200, { status: "up" }))
-    yield* router.add(
+/** What the private listener reports, of one process or of all workers. */
+export interface Reports {
+  readonly readiness: Effect.Effect<{ readonly ready: boolean }>
+  readonly health: Effect.Effect<{ readonly healthy: boolean }>
+  readonly providers: Effect.Effect<ReadonlyArray<unknown>>
+  readonly status: Effect.Effect<HttpServerResponse.HttpServerResponse>
+  /** In Prometheus's text format. */
+  readonly metrics: Effect.Effect<string>
+}
+
+export const routesOf = ({ health, metrics, providers, readiness, status }: Reports) =>
+  Layer.mergeAll(
+    HttpRouter.add("GET", "/healthz", json(200, { status: "up" })),
+    HttpRouter.add(
       "GET",
       "/readyz",
       Effect.flatMap(HttpServerRequest.ParsedSearchParams, (parameters) =>
         "full" in parameters
-          ? Effect.map(readiness.full, (report) => json(report.healthy ? 200 : 503, report))
-          : Effect.map(readiness.report, (report) => json(report.ready ? 200 : 503, report))
+          ? Effect.map(health, (report) => json(report.healthy ? 200 : 503, report))
+          : Effect.map(readiness, (report) => json(report.ready ? 200 : 503, report))
       )
-    )
-    yield* router.add(
+    ),
+    HttpRouter.add(
       "GET",
       "/providers",
-      Effect.map(states.all, (all) => json(200, { providers: all.map(providerView) }))
-    )
-    yield* router.add(
-      "GET",
-      "/status",
-      Effect.map(overview.look, (status) => json(200, status))
-    )
-    yield* router.add(
+      Effect.map(providers, (all) => json(200, { providers: all }))
+    ),
+    HttpRouter.add("GET", "/status", status),
+    HttpRouter.add(
       "GET",
       "/metrics",
-      Effect.map(PrometheusMetrics.format({ metricNameMapper: prometheusName }), (text) =>
+      Effect.map(metrics, (text) =>
         HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
       )
     )
+  )
+
+const routes = Layer.unwrap(
+  Effect.gen(function* () {
+    const readiness = yield* Readiness
+    const states = yield* ProviderStates
+    const overview = yield* Overview
+    return routesOf({
+      readiness: readiness.report,
+      health: readiness.full,
+      providers: Effect.map(states.all, (all) => all.map(providerView)),
+      status: Effect.map(overview.look, (status) => json(200, status)),
+      metrics: PrometheusMetrics.format({ metricNameMapper: prometheusName })
+    })
   })
 )
 

@@ -1,7 +1,6 @@
 import { Effect, Layer, Predicate, Schema } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ListenerState } from "../../services/operations/Readiness.ts"
-import { type AdminOptions, json, serve } from "./Admin.ts"
+import { type AdminOptions, json, routesOf, serve } from "./Admin.ts"
 import { format, type Metrics, merge } from "./exposition.ts"
 
 export interface WorkerReply {
@@ -55,42 +54,16 @@ const providersOf = ({ body, worker }: WorkerReply): ReadonlyArray<unknown> =>
     : []
 
 const routes = (workers: Workers) =>
-  HttpRouter.use(
-    Effect.fnUntraced(function* (router) {
-      yield* router.add("GET", "/healthz", json(200, { status: "up" }))
-      yield* router.add(
-        "GET",
-        "/readyz",
-        Effect.flatMap(HttpServerRequest.ParsedSearchParams, (parameters) => {
-          if ("full" in parameters) {
-            return Effect.map(health(workers), (report) => json(report.healthy ? 200 : 503, report))
-          }
-          const report = readiness(workers)
-          return Effect.succeed(json(report.ready ? 200 : 503, report))
-        })
-      )
-      yield* router.add(
-        "GET",
-        "/providers",
-        Effect.map(workers.ask("/providers"), (replies) => json(200, { providers: replies.flatMap(providersOf) }))
-      )
-      yield* router.add(
-        "GET",
-        "/status",
-        // The status comes from the database, so any worker can report it.
-        Effect.map(workers.ask("/status"), ([reply]) =>
-          reply === undefined ? json(503, { error: "no_worker" }) : json(reply.status, reply.body)
-        )
-      )
-      yield* router.add(
-        "GET",
-        "/metrics",
-        Effect.map(workers.metrics, (all) =>
-          HttpServerResponse.text(format(merge(all)), { contentType: "text/plain; version=0.0.4; charset=utf-8" })
-        )
-      )
-    })
-  )
+  routesOf({
+    readiness: Effect.sync(() => readiness(workers)),
+    health: health(workers),
+    providers: Effect.map(workers.ask("/providers"), (replies) => replies.flatMap(providersOf)),
+    // The status comes from the database, so any worker can report it.
+    status: Effect.map(workers.ask("/status"), ([reply]) =>
+      reply === undefined ? json(503, { error: "no_worker" }) : json(reply.status, reply.body)
+    ),
+    metrics: Effect.map(workers.metrics, (all) => format(merge(all)))
+  })
 
 export const layer = (options: AdminOptions, workers: Workers) =>
   options.port === 0 ? Layer.empty : Layer.effectDiscard(Layer.build(serve(routes(workers), options)))
