@@ -48,9 +48,10 @@ export interface Tool {
   ) => Effect.Effect<ToolAnswer, ToolFailure>
 }
 
-interface ToolOptions<Arguments> extends Omit<Tool, "call"> {
-  /** Decodes arguments: `input`, or a wider schema if parts may fail individually. */
+interface ToolOptions<Arguments> extends Omit<Tool, "call" | "input"> {
   readonly arguments: Schema.ConstraintDecoder<Arguments>
+  /** The schema that clients see, if parts may fail individually and `arguments` is wider. */
+  readonly input?: Schema.Constraint
   readonly call: (
     caller: AccountPrincipal,
     args: Arguments,
@@ -62,6 +63,7 @@ interface ToolOptions<Arguments> extends Omit<Tool, "call"> {
 export const makeTool = <Arguments>({ arguments: schema, call, ...tool }: ToolOptions<Arguments>): Tool => {
   const decode = decoder(schema)
   return {
+    input: schema,
     ...tool,
     call: (caller, args, progress) =>
       Effect.flatMap(Effect.fromResult(decode(args)), (decoded) => call(caller, decoded, progress))

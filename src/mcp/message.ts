@@ -51,28 +51,32 @@ export const fail = (
   more?: { readonly id?: string | number; readonly data?: unknown }
 ): Result.Result<never, RpcError> => Result.fail({ status: 400, code, message, id: null, ...more })
 
-/** Protects against DNS rebinding; the protocol requires a 403. */
-export const originNotAllowed: RpcError = {
-  status: 403,
+/** A refusal of the request as a whole, before any of its messages is answered. */
+export const refusal = (status: 403 | 405, message: string): RpcError => ({
+  status,
   code: rpcCodes.serverError,
-  message: "Pages of other origins may not call this endpoint.",
-  id: null
-}
-
-/** For GET and DELETE (R35). Clients take a 405 as "no stream, no session" and other statuses as a failure. */
-export const methodNotAllowed: RpcError = {
-  status: 405,
-  code: rpcCodes.serverError,
-  message: "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST.",
-  id: null
-}
-
-export const noSuchTools = (names: ReadonlyArray<string>): RpcError => ({
-  status: 400,
-  code: rpcCodes.invalidRequest,
-  message: `Invalid Request: the address names no tool in tools. The tools are ${names.join(", ")}.`,
+  message,
   id: null
 })
+
+/** Protects against DNS rebinding; the protocol requires a 403. */
+export const originNotAllowed = refusal(403, "Pages of other origins may not call this endpoint.")
+
+/** For GET and DELETE (R35). Clients take a 405 as "no stream, no session" and other statuses as a failure. */
+export const methodNotAllowed = refusal(
+  405,
+  "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST."
+)
+
+const invalid = (message: string): RpcError => ({
+  status: 400,
+  code: rpcCodes.invalidRequest,
+  message: `Invalid Request: ${message}`,
+  id: null
+})
+
+export const noSuchTools = (names: ReadonlyArray<string>): RpcError =>
+  invalid(`the address names no tool in tools. The tools are ${names.join(", ")}.`)
 
 export const toJsonRpcError = ({ code, data, id, message }: Omit<RpcError, "status">) => ({
   jsonrpc: "2.0" as const,
@@ -84,9 +88,7 @@ export const toErrorResponse = (error: RpcError): HttpServerResponse.HttpServerR
   HttpServerResponse.jsonUnsafe(toJsonRpcError(error), { status: error.status })
 
 const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
-  messages.flatMap((message) =>
-    typeof message === "object" && message !== null && "method" in message && "id" in message ? [message.id] : []
-  )
+  messages.flatMap((message) => (isMembers(message) && "method" in message && "id" in message ? [message.id] : []))
 
 /** Iterative, because values may be nested 500,000 deep. */
 const hasTooManyValues = (body: unknown): boolean => {
@@ -107,7 +109,7 @@ export const parseBody = (text: string): Result.Result<unknown, RpcError> => {
   const parsed = Result.try({ try: (): unknown => JSON.parse(text), catch: () => "no JSON" })
   if (Result.isFailure(parsed)) return fail(rpcCodes.parseError, "Parse error: the body is not JSON")
   if (!hasTooManyValues(parsed.success)) return Result.succeed(parsed.success)
-  return fail(rpcCodes.invalidRequest, `Invalid Request: a body has at most ${maxValues} values`)
+  return Result.fail(invalid(`a body has at most ${maxValues} values`))
 }
 
 /** IDs in a batch must be unique: the library would never answer the second of two equal IDs. */
@@ -116,12 +118,6 @@ export const checkMessages = (
   revision: string | undefined,
   isMessage: (value: unknown) => boolean
 ): RpcError | undefined => {
-  const invalid = (message: string): RpcError => ({
-    status: 400,
-    code: rpcCodes.invalidRequest,
-    message: `Invalid Request: ${message}`,
-    id: null
-  })
   if (Array.isArray(body)) {
     if (revision !== undefined && revision >= firstWithoutBatches) {
       return invalid(`protocol ${firstWithoutBatches} and later have no batches`)

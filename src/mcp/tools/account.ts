@@ -26,7 +26,6 @@ export const account = Effect.map(Ledger, (ledger) =>
     description:
       "Returns the plan, the remaining credits and when the quota resets. Costs nothing. Call it before a large batch " +
       "or after quota_exceeded.",
-    input: Schema.Struct({}),
     arguments: Schema.Struct({}),
     output: Output,
     openWorld: false,

@@ -21,7 +21,6 @@ export const search = Effect.map(Search, (search) =>
     name: "search",
     title: "Web search",
     description: "Searches the web and returns the id, title and URL of each result. Costs one credit.",
-    input: Arguments,
     arguments: Arguments,
     output: Output,
     openWorld: true,

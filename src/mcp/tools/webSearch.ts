@@ -29,7 +29,6 @@ export const webSearch = Effect.map(Effect.all([Search, NamedTargets]), ([search
       'country and language, as in {"query": "mietpreise", "geo": "de", "num": 5}; page and num the depth, target another ' +
       "search engine; freshness, after and before the time, include_domains and exclude_domains the sites, topic news. Returns no page contents. Costs one credit; for several searches at once use bulk_search." +
       targetsText(labels),
-    input: Arguments,
     arguments: Arguments,
     output: SearchResult,
     openWorld: true,
