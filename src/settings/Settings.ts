@@ -1,4 +1,4 @@
-import { Config, ConfigProvider, Context, Duration, Effect, Layer, Option, Result } from "effect"
+import { Config, ConfigProvider, Context, Duration, Effect, Layer, Option, Result, Struct } from "effect"
 import { OperatorError } from "../domain/OperatorError.ts"
 import { contradictions, maxDrainDelay } from "./contradictions.ts"
 import { type Name, type Setting, table, type Values, variableOf } from "./table.ts"
@@ -25,13 +25,14 @@ export const usualDrainDelay = Duration.seconds(5)
 const read = Effect.gen(function* () {
   const values: Record<string, unknown> = {}
   const faults: Array<string> = []
-  for (const [name, setting] of Object.entries<Setting<unknown, unknown>>(table)) {
-    const result = yield* Effect.result(decode(name as Name, setting))
+  for (const name of Struct.keys(table)) {
+    const result = yield* Effect.result(decode<unknown, unknown>(name, table[name]))
     if (Result.isSuccess(result)) values[name] = result.success
     else faults.push(result.failure)
   }
   if (faults.length > 0) return yield* new SettingsInvalid({ message: faults.join("\n") })
-  const settings = values as Values // The loop filled in every name of the table.
+  // The cast: the loop filled in every name of the table.
+  const settings = values as Values
   const contradicting = contradictions(settings)
   if (contradicting.length > 0) return yield* new SettingsInvalid({ message: contradicting.join("\n") })
   return {

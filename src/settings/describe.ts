@@ -1,4 +1,4 @@
-import { Duration, Redacted } from "effect"
+import { Duration, Redacted, Struct } from "effect"
 import { durationText } from "../domain/durationText.ts"
 import { type Name, table, type Values, variableOf } from "./table.ts"
 
@@ -40,4 +40,4 @@ const show = (name: Name, value: Values[Name]): Shown => {
 
 /** Secrets are redacted. Null means not set. */
 export const describe = (values: Values): Readonly<Record<string, Shown>> =>
-  Object.fromEntries((Object.keys(table) as Array<Name>).map((name) => [variableOf(name), show(name, values[name])]))
+  Object.fromEntries(Struct.keys(table).map((name) => [variableOf(name), show(name, values[name])]))

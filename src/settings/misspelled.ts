@@ -1,11 +1,12 @@
-import { type Name, table, variableOf } from "./table.ts"
+import { Struct } from "effect"
+import { table, variableOf } from "./table.ts"
 
 export interface Misspelling {
   readonly variable: string
   readonly setting: string
 }
 
-const settings = (Object.keys(table) as ReadonlyArray<Name>).map(variableOf)
+const settings = Struct.keys(table).map(variableOf)
 
 /** Shorter names, such as HOST and PORT, resemble too many variables of other programs. */
 const minCharacters = 8

@@ -37,7 +37,7 @@ const issue = (error: MetadataIssue["error"], message: string) => Result.fail({ 
 
 export const readClientMetadata = (body: unknown): Result.Result<ClientMetadata, MetadataIssue> => {
   if (!Predicate.isObject(body)) return issue("invalid_client_metadata", "the body must be a JSON object")
-  const { client_name, redirect_uris } = body as { readonly client_name?: unknown; readonly redirect_uris?: unknown }
+  const { client_name, redirect_uris } = body
   const { redirectCharacters, redirects } = clientLimits
   if (!isRedirectList(redirect_uris)) {
     const limit = `1 to ${redirects} addresses of at most ${redirectCharacters} characters`
@@ -74,7 +74,7 @@ export const readClientDocument = (clientId: string, text: string): Result.Resul
   if (Result.isFailure(parsed) || !Predicate.isObject(parsed.success)) {
     return issue("invalid_client_metadata", "the document must be a JSON object")
   }
-  const document = parsed.success as Readonly<Record<string, unknown>>
+  const document = parsed.success
   if (document.client_id !== clientId) {
     return issue("invalid_client_metadata", "client_id must be the address of the document")
   }

@@ -77,7 +77,7 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
     webhooks: (yield* events.endpoints(id)).map(toWebhook),
     webhook_settings: toSettings(yield* events.settings(id))
   })
-  const queries = Stream.paginate(undefined as Position | undefined, (after) =>
+  const queries = Stream.paginate(undefined, (after: Position | undefined) =>
     Effect.map(
       queryLog.history(id, { filter: everything, after, limit: pageEntries }),
       ({ entries, next }) =>

@@ -82,7 +82,10 @@ export class ResponseBacklog {
   }
 }
 
-/** Response class that reports its queued bytes to the backlog. */
+/**
+ * Response class that reports its queued bytes to the backlog. The casts: an override cannot repeat the overloads of
+ * Node, so it takes any arguments and passes them on unchanged.
+ */
 export const responseClassOf = (backlog: ResponseBacklog) =>
   class extends ServerResponse {
     override write(...args: ReadonlyArray<unknown>): boolean {

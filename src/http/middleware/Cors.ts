@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Struct } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { exposedHeaders } from "../responses/headers.ts"
@@ -9,7 +9,7 @@ const methods = { "/v1/query": "GET", "/v1/bulk": "POST", "/v1/me": "GET" } as c
 
 type Path = keyof typeof methods
 
-const paths = Object.keys(methods) as ReadonlyArray<Path>
+const paths = Struct.keys(methods)
 
 const requestHeaders = [
   "Authorization",
