@@ -49,6 +49,10 @@ export const table = (raw: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<
   )
 }
 
+/** A table below an empty line. Nothing if it has no rows. */
+export const section = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>) =>
+  rows.length === 0 ? [] : ["", ...table([head, ...rows])]
+
 /** Joins the library's message prefix and our own text ("must be …") into one sentence. */
 export const withoutLibraryWords = (text: string): string =>
   text.replaceAll("Expected: Schema validation failed: must", "It must")

@@ -23,15 +23,24 @@ export const email = Flag.String("email").pipe(
   Flag.withSchema(Email)
 )
 
-export const reason = Flag.String("reason").pipe(
-  Flag.withSchema(
-    Schema.String.check(
-      Schema.isBetweenLength(1, limits.textCharacters, {
-        message: `must have 1 to ${limits.textCharacters} characters`
-      })
+/** A flag that is off unless it is given. */
+export const toggle = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+
+export const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+export const reason = (record: "audit log" | "ledger") =>
+  Flag.String("reason").pipe(
+    Flag.withDescription(`Reason to record in the ${record}`),
+    Flag.withSchema(
+      Schema.String.check(
+        Schema.isBetweenLength(1, limits.textCharacters, {
+          message: `must have 1 to ${limits.textCharacters} characters`
+        })
+      )
     )
   )
-)
 
 /** A date, or a time with a UTC offset: without one, its time zone would be a guess. */
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
@@ -55,10 +64,7 @@ export const limit = (usual: number) =>
 
 export const page = (last: string) => ({
   limit: limit(100),
-  after: Flag.String("after").pipe(
-    Flag.withDescription(`The last ${last} of the previous page: \`next\` in its output`),
-    Flag.optional
-  )
+  after: optionalText("after", `The last ${last} of the previous page: \`next\` in its output`)
 })
 
 /** The `--after` value for the next page; null if this page was not full. */
@@ -68,10 +74,7 @@ export const nextOf = <Id>(rows: ReadonlyArray<{ readonly id: Id }>, limit: numb
 export const nextLines = (next: string | number | null): ReadonlyArray<string> =>
   next === null ? [] : [`For more entries, add --after ${next}`]
 
-export const yes = Flag.Boolean("yes").pipe(
-  Flag.withDescription("Confirm. Without this flag, the command only says what it would do"),
-  Flag.withDefault(false)
-)
+export const yes = toggle("yes", "Confirm. Without this flag, the command only says what it would do")
 
 export const requireYes = (isConfirmed: boolean, consequence: string): Effect.Effect<void, CommandFailed> =>
   isConfirmed

@@ -23,7 +23,7 @@ export const grant = Command.make(
       Flag.withDescription("Pack credits to add"),
       Flag.withSchema(between(1, limits.credits))
     ),
-    reason: reason.pipe(Flag.withDescription("Reason to record in the ledger")),
+    reason: reason("ledger"),
     idempotencyKey
   },
   Effect.fn(function* (input) {

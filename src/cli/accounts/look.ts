@@ -10,7 +10,7 @@ import type { KeyStore } from "../../services/keys/KeyStore.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { QueryLog } from "../../services/search/QueryLog.ts"
 import type { EventBooks } from "../../services/webhooks/EventBooks.ts"
-import { accountId, email, moment, nextLines, nextOf, page, requireOne } from "../flags.ts"
+import { accountId, email, moment, nextLines, nextOf, page, requireOne, toggle } from "../flags.ts"
 import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
 import { recordFirst } from "../operations/audited.ts"
 import { accountJson, accountLines, allowanceJson } from "./output.ts"
@@ -64,7 +64,7 @@ export const list = Command.make(
   "list",
   {
     plan: Flag.Literals("plan", plans).pipe(Flag.withDescription("Only accounts on this plan"), Flag.optional),
-    suspended: Flag.Boolean("suspended").pipe(Flag.withDescription("Only suspended accounts"), Flag.withDefault(false)),
+    suspended: toggle("suspended", "Only suspended accounts"),
     ...page("account")
   },
   ({ after, limit, plan, suspended }) =>

@@ -13,7 +13,7 @@ const id = accountId("id")
 
 export const suspend = Command.make(
   "suspend",
-  { id, reason: reason.pipe(Flag.withDescription("Reason to record in the audit log")) },
+  { id, reason: reason("audit log") },
   Effect.fn(function* (input) {
     const accounts = yield* Accounts
     const account = yield* audited(accounts.suspend(input.id), ({ id }) => ({
@@ -27,7 +27,7 @@ export const suspend = Command.make(
 
 export const resume = Command.make(
   "resume",
-  { id, reason: reason.pipe(Flag.withDescription("Reason to record in the audit log"), Flag.optional) },
+  { id, reason: reason("audit log").pipe(Flag.optional) },
   Effect.fn(function* (input) {
     const accounts = yield* Accounts
     const account = yield* audited(accounts.resume(input.id), ({ id }) => ({

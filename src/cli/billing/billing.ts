@@ -1,10 +1,10 @@
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { BillingBooks } from "../../services/billing/BillingBooks.ts"
 import { type Drift, Reconciler } from "../../services/billing/Reconciler.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { accountId, reason } from "../flags.ts"
+import { accountId, optionalText, reason } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
@@ -20,10 +20,7 @@ const driftJson = ({ accountId, kind, objectId }: Drift) => ({
 const reconcile = Command.make(
   "reconcile",
   {
-    account: Flag.String("account").pipe(
-      Flag.withDescription("Only this account: acc_… (default: everything at the provider)"),
-      Flag.optional
-    )
+    account: optionalText("account", "Only this account: acc_… (default: everything at the provider)")
   },
   Effect.fn(function* (input) {
     const reconciler = yield* Reconciler
@@ -50,7 +47,7 @@ const reconcile = Command.make(
 
 const unblock = Command.make(
   "unblock",
-  { account: accountId("account"), reason: reason.pipe(Flag.withDescription("Reason to record in the audit log")) },
+  { account: accountId("account"), reason: reason("audit log") },
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const books = yield* BillingBooks

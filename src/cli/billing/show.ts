@@ -3,7 +3,7 @@ import { Command } from "effect/cli"
 import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 import { type BilledAccount, BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
 import { accountId, limit } from "../flags.ts"
-import { NotFound, print, table, time } from "../Output.ts"
+import { NotFound, print, section, table, time } from "../Output.ts"
 
 const subscriptionJson = (it: SoldSubscription) => ({
   id: it.id,
@@ -44,41 +44,31 @@ const linesOf = (id: string, account: BilledAccount, orders: ReadonlyArray<Booke
     ["Owed credits", `${account.owed}`],
     ...(account.blockedAt === undefined ? [] : [["Purchases blocked", time(account.blockedAt) ?? ""]])
   ]),
-  ...(account.subscriptions.length === 0
-    ? []
-    : [
-        "",
-        ...table([
-          ["SUBSCRIPTION", "STATUS", "PLAN", "PERIOD", "", "NEXT"],
-          ...account.subscriptions.map((it) => [
-            it.id,
-            it.status,
-            it.plan,
-            time(it.period.start) ?? "",
-            time(it.period.end) ?? "",
-            nextOf(it)
-          ])
-        ])
-      ]),
-  ...(orders.length === 0
-    ? []
-    : [
-        "",
-        ...table([
-          ["ORDER", "KIND", "STATUS", "MADE", "NET", "REFUNDED", "GRANTED", "TAKEN BACK", ""],
-          ...orders.map((it) => [
-            it.id,
-            it.kind,
-            it.status,
-            time(it.createdAt) ?? "",
-            dollars(it.netCents),
-            dollars(it.refundedCents),
-            `${it.granted}`,
-            `${it.takenBack}`,
-            it.isDisputeLost ? "dispute lost" : ""
-          ])
-        ])
-      ])
+  ...section(
+    ["SUBSCRIPTION", "STATUS", "PLAN", "PERIOD", "", "NEXT"],
+    account.subscriptions.map((it) => [
+      it.id,
+      it.status,
+      it.plan,
+      time(it.period.start) ?? "",
+      time(it.period.end) ?? "",
+      nextOf(it)
+    ])
+  ),
+  ...section(
+    ["ORDER", "KIND", "STATUS", "MADE", "NET", "REFUNDED", "GRANTED", "TAKEN BACK", ""],
+    orders.map((it) => [
+      it.id,
+      it.kind,
+      it.status,
+      time(it.createdAt) ?? "",
+      dollars(it.netCents),
+      dollars(it.refundedCents),
+      `${it.granted}`,
+      `${it.takenBack}`,
+      it.isDisputeLost ? "dispute lost" : ""
+    ])
+  )
 ]
 
 export const show = Command.make(

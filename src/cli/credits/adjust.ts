@@ -26,7 +26,7 @@ export const adjust = (group: "account" | "ledger", account: "id" | "account") =
         Flag.withDescription("Adjust the pack balance or the quota of the current period"),
         Flag.withDefault("balance")
       ),
-      reason: reason.pipe(Flag.withDescription("Reason to record in the ledger"))
+      reason: reason("ledger")
     },
     Effect.fn(function* (input) {
       const ledger = yield* Ledger

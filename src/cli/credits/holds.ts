@@ -1,19 +1,16 @@
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { Holds } from "../../services/credits/Holds.ts"
 import { writesNothing } from "../effects.ts"
-import { limit } from "../flags.ts"
+import { limit, optionalText, toggle } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
-import { print, table, time } from "../Output.ts"
+import { print, section, time } from "../Output.ts"
 
 const list = Command.make(
   "list",
   {
-    account: Flag.String("account").pipe(Flag.withDescription("Only holds of this account: acc_…"), Flag.optional),
-    overdue: Flag.Boolean("overdue").pipe(
-      Flag.withDescription("Only holds whose lease expired at least a minute ago"),
-      Flag.withDefault(false)
-    ),
+    account: optionalText("account", "Only holds of this account: acc_…"),
+    overdue: toggle("overdue", "Only holds whose lease expired at least a minute ago"),
     limit: limit(100)
   },
   Effect.fn(function* ({ account, limit, overdue }) {
@@ -34,22 +31,17 @@ const list = Command.make(
       },
       [
         `${counts.open} open, ${counts.overdue} overdue`,
-        ...(holds.length === 0
-          ? []
-          : [
-              "",
-              ...table([
-                ["HOLD", "ACCOUNT", "OF QUOTA", "OF BALANCE", "LEASE ENDS", ""],
-                ...holds.map((hold) => [
-                  hold.id,
-                  hold.accountId,
-                  `${hold.fromQuota}`,
-                  `${hold.fromBalance}`,
-                  time(hold.expiresAt) ?? "",
-                  hold.isOverdue ? "overdue" : ""
-                ])
-              ])
-            ])
+        ...section(
+          ["HOLD", "ACCOUNT", "OF QUOTA", "OF BALANCE", "LEASE ENDS", ""],
+          holds.map((hold) => [
+            hold.id,
+            hold.accountId,
+            `${hold.fromQuota}`,
+            `${hold.fromBalance}`,
+            time(hold.expiresAt) ?? "",
+            hold.isOverdue ? "overdue" : ""
+          ])
+        )
       ]
     )
   })

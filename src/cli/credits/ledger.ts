@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type Discrepancy, Ledger } from "../../services/credits/Ledger.ts"
 import { writesMore } from "../effects.ts"
-import { reason } from "../flags.ts"
+import { reason, toggle } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
@@ -20,10 +20,7 @@ const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
 const verify = Command.make(
   "verify",
   {
-    full: Flag.Boolean("full").pipe(
-      Flag.withDescription("Read every entry, including closed months"),
-      Flag.withDefault(false)
-    )
+    full: toggle("full", "Read every entry, including closed months")
   },
   Effect.fn(function* ({ full }) {
     const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => (full ? ledger.verifyFully : ledger.verify))
@@ -47,7 +44,7 @@ const repair = Command.make(
     keep: Flag.Literals("keep", ["entries", "figures"]).pipe(
       Flag.withDescription("Which side is correct: the sum of the entries, or the stored figures")
     ),
-    reason: reason.pipe(Flag.withDescription("Reason to record in the ledger"))
+    reason: reason("ledger")
   },
   Effect.fn(function* (input) {
     const ledger = yield* Ledger

@@ -6,6 +6,7 @@ import { plural } from "../../domain/text.ts"
 import * as CrawlState from "../../layers/index/crawl/CrawlState.ts"
 import { type CrawlReport, crawl as crawlSite } from "../../layers/index/crawl/SiteCrawl.ts"
 import { AppConfig } from "../../settings/Settings.ts"
+import { optionalText, toggle } from "../flags.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
 import { recordFirst } from "../operations/audited.ts"
 
@@ -84,14 +85,8 @@ export const crawl = Command.make(
       Flag.withDescription("The target these pages are for (default: all six)"),
       Flag.optional
     ),
-    replace: Flag.Boolean("replace").pipe(
-      Flag.withDescription("Remove pages that an earlier crawl loaded and this one did not find"),
-      Flag.withDefault(false)
-    ),
-    state: Flag.String("state").pipe(
-      Flag.withDescription("The file that remembers loaded pages (default: .quarry-crawls/HOST.jsonl)"),
-      Flag.optional
-    )
+    replace: toggle("replace", "Remove pages that an earlier crawl loaded and this one did not find"),
+    state: optionalText("state", "The file that remembers loaded pages (default: .quarry-crawls/HOST.jsonl)")
   },
   Effect.fn(function* ({ address, delay, depth, exclude, include, maxPages, replace, state, target }) {
     const { pagesTimeout } = yield* AppConfig

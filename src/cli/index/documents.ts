@@ -9,7 +9,7 @@ import * as LocalPages from "../../layers/index/LocalPages.ts"
 import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
 import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { requireYes } from "../flags.ts"
+import { optionalText, requireYes, toggle } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
@@ -197,25 +197,17 @@ const load = Command.make(
       Flag.withDescription("The folder with the sitemap's files (default: the folder of the sitemap)"),
       Flag.optional
     ),
-    replace: Flag.Boolean("replace").pipe(
-      Flag.withDescription(
-        "Remove documents of this target that are missing from the source: those below --base-url if given, otherwise " +
-          "those on the sites in the source"
-      ),
-      Flag.withDefault(false)
+    replace: toggle(
+      "replace",
+      "Remove documents of this target that are missing from the source: those below --base-url if given, otherwise " +
+        "those on the sites in the source"
     ),
-    provider: Flag.String("provider").pipe(
-      Flag.withDescription("Load into the index of this provider, of type opensearch, instead of the built-in one"),
-      Flag.optional
+    provider: optionalText(
+      "provider",
+      "Load into the index of this provider, of type opensearch, instead of the built-in one"
     ),
-    dryRun: Flag.Boolean("dry-run").pipe(
-      Flag.withDescription("Show what would be loaded and removed without changing anything"),
-      Flag.withDefault(false)
-    ),
-    yes: Flag.Boolean("yes").pipe(
-      Flag.withDescription(`Allow --replace to remove more than ${maxUnaskedShare * 100}% of the index`),
-      Flag.withDefault(false)
-    )
+    dryRun: toggle("dry-run", "Show what would be loaded and removed without changing anything"),
+    yes: toggle("yes", `Allow --replace to remove more than ${maxUnaskedShare * 100}% of the index`)
   },
   Effect.fn(function* ({ base, dryRun, folder, provider, replace, source, target, yes }) {
     const outside = Option.getOrUndefined(provider)

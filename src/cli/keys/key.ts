@@ -11,7 +11,18 @@ import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { accountId, between, nextLines, nextOf, page, requireOne, requireYes, yes } from "../flags.ts"
+import {
+  accountId,
+  between,
+  nextLines,
+  nextOf,
+  optionalText,
+  page,
+  requireOne,
+  requireYes,
+  toggle,
+  yes
+} from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table, time } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
@@ -45,18 +56,15 @@ const printIssued = ({ key, secret }: IssuedKey) =>
     "Store the secret now. It cannot be shown again."
   ])
 
-const text = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
-
 const boundsFlags = {
-  expires: text("expires", "When the key expires: an ISO 8601 date or time, or none"),
-  budget: text("budget", "Credits that the key may spend in each period, or none"),
+  expires: optionalText("expires", "When the key expires: an ISO 8601 date or time, or none"),
+  budget: optionalText("budget", "Credits that the key may spend in each period, or none"),
   budgetPeriod: Flag.Literals("budget-period", budgetPeriods).pipe(
     Flag.withDescription("Budget period in UTC"),
     Flag.withDefault("month")
   ),
-  targets: text("targets", "Comma-separated targets that the key may use, or none to allow all"),
-  networks: text("networks", "Comma-separated networks (CIDR) that may use the key, or none to allow all")
+  targets: optionalText("targets", "Comma-separated targets that the key may use, or none to allow all"),
+  networks: optionalText("networks", "Comma-separated networks (CIDR) that may use the key, or none to allow all")
 }
 
 type BoundsFlags = { readonly [K in "expires" | "budget" | "targets" | "networks"]: Option.Option<string> } & {
@@ -121,9 +129,6 @@ const create = Command.make(
   })
 ).pipe(Command.withDescription("Create a key and print its secret, which is not shown again"))
 
-const all = (description: string) =>
-  Flag.Boolean("all").pipe(Flag.withDescription(description), Flag.withDefault(false))
-
 /** Empty for a key without bounds. */
 const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
   [
@@ -168,7 +173,7 @@ const list = Command.make(
   "list",
   {
     account: Flag.optional(account),
-    all: all("List the keys of all accounts, newest first, in pages"),
+    all: toggle("all", "List the keys of all accounts, newest first, in pages"),
     ...page("key")
   },
   ({ account, after, limit }) =>
@@ -208,7 +213,7 @@ const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: b
 
 const revoke = Command.make(
   "revoke",
-  { id: Flag.optional(id), all: all("Revoke all keys of the account"), account: Flag.optional(account), yes },
+  { id: Flag.optional(id), all: toggle("all", "Revoke all keys of the account"), account: Flag.optional(account), yes },
   ({ account, id, yes }) =>
     Option.isSome(id)
       ? revokeOne(id.value)

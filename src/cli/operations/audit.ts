@@ -2,19 +2,16 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Audit } from "../../services/operations/Audit.ts"
 import { writesNothing } from "../effects.ts"
-import { between, limit, moment, nextLines, nextOf } from "../flags.ts"
+import { between, limit, moment, nextLines, nextOf, optionalText } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
-
-const filter = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
 const list = Command.make(
   "list",
   {
-    operator: filter("operator", "Only commands by this operator"),
-    command: filter("command", 'Only this command, such as "account suspend"'),
-    subject: filter("subject", "Only commands about this account or key id"),
+    operator: optionalText("operator", "Only commands by this operator"),
+    command: optionalText("command", 'Only this command, such as "account suspend"'),
+    subject: optionalText("subject", "Only commands about this account or key id"),
     from: moment("from", "Start of the time range, inclusive"),
     to: moment("to", "End of the time range, exclusive"),
     limit: limit(100),

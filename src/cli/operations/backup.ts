@@ -1,8 +1,9 @@
 import { Console, Deferred, Effect, FileSystem, Option, Stdio, Stream } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { type BackupReport, Backups } from "../../services/operations/Backups.ts"
 import { writesMore, writesNothing } from "../effects.ts"
+import { toggle } from "../flags.ts"
 import { CommandFailed, Json, notePrinted, print } from "../Output.ts"
 
 const path = (description: string) =>
@@ -70,14 +71,8 @@ export const restore = Command.make(
   "restore",
   {
     file: path("The backup to read (default: stdin)"),
-    check: Flag.Boolean("check").pipe(
-      Flag.withDescription("Verify the checksums of the backup without restoring it"),
-      Flag.withDefault(false)
-    ),
-    overwrite: Flag.Boolean("overwrite").pipe(
-      Flag.withDescription("Replace all existing data. Without this flag, restore requires an empty store"),
-      Flag.withDefault(false)
-    )
+    check: toggle("check", "Verify the checksums of the backup without restoring it"),
+    overwrite: toggle("overwrite", "Replace all existing data. Without this flag, restore requires an empty store")
   },
   Effect.fn(function* ({ check, file, overwrite }) {
     const stdio = yield* Stdio.Stdio

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { SecretRotation, type SecretStatus } from "../../services/operations/SecretRotation.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { requireYes, yes } from "../flags.ts"
+import { requireYes, toggle, yes } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table } from "../Output.ts"
 import { audited } from "./audited.ts"
@@ -49,10 +49,7 @@ const rotate = Command.make(
 const finish = Command.make(
   "finish",
   {
-    force: Flag.Boolean("force").pipe(
-      Flag.withDescription("End API keys and sessions that still depend on the old value"),
-      Flag.withDefault(false)
-    )
+    force: toggle("force", "End API keys and sessions that still depend on the old value")
   },
   Effect.fn(function* (options) {
     yield* printStatus(yield* change("secrets finish", (yield* SecretRotation).finish(options), options))

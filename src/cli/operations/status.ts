@@ -4,7 +4,7 @@ import { problemsOf, type ReplicaStatus, type Status } from "../../domain/operat
 import { Overview } from "../../services/operations/Overview.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
-import { CommandFailed, print, table } from "../Output.ts"
+import { CommandFailed, print, section, table } from "../Output.ts"
 
 const mebibytes = (bytes: number | null) => (bytes === null ? "?" : `${Math.round(bytes / 1_048_576)} MiB`)
 
@@ -34,40 +34,45 @@ const seenNote = ({ silent, successor }: ReplicaStatus): string => {
   return successor === null ? " (silent)" : ` (silent, succeeded by ${successor})`
 }
 
-const replicaRows = (replicas: NonNullable<Status["replicas"]>): ReadonlyArray<ReadonlyArray<string>> => [
-  ["REPLICA", "HOST", "ADDRESS", "VERSION", "COMMIT", "STARTED", "SEEN", "CLOCK", "REDIS", "POOL"],
-  ...replicas.map((it) => [
-    it.id,
-    it.host,
-    it.address ?? "-",
-    it.version,
-    it.commit ?? "-",
-    it.started_at ?? "?",
-    `${it.silent_seconds} s ago${seenNote(it)}`,
-    `${it.skew_ms >= 0 ? "+" : ""}${it.skew_ms} ms`,
-    it.redis ?? "?",
-    it.pool === null ? "-" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
-  ])
+const replicaHead = ["REPLICA", "HOST", "ADDRESS", "VERSION", "COMMIT", "STARTED", "SEEN", "CLOCK", "REDIS", "POOL"]
+
+const replicaRow = (it: ReplicaStatus): ReadonlyArray<string> => [
+  it.id,
+  it.host,
+  it.address ?? "-",
+  it.version,
+  it.commit ?? "-",
+  it.started_at ?? "?",
+  `${it.silent_seconds} s ago${seenNote(it)}`,
+  `${it.skew_ms >= 0 ? "+" : ""}${it.skew_ms} ms`,
+  it.redis ?? "?",
+  it.pool === null ? "-" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
 ]
 
-const providerRows = (providers: Status["providers"]): ReadonlyArray<ReadonlyArray<string>> => [
-  ["PROVIDER", "ENGINE", "CLOSED", "HALF-OPEN", "OPEN", "P95", "LAST SUCCESS", "LAST REFUSAL"],
-  ...providers.map(({ engine, last_refusal, last_success_at, p95_ms, provider, replicas }) => [
-    provider,
-    engine ?? "-",
-    `${replicas.closed}`,
-    `${replicas.half_open}`,
-    `${replicas.open}`,
-    p95_ms === null ? "-" : `${p95_ms} ms`,
-    last_success_at ?? "never",
-    last_refusal === null ? "never" : `${last_refusal.reason} at ${last_refusal.at}`
-  ])
+const providerHead = ["PROVIDER", "ENGINE", "CLOSED", "HALF-OPEN", "OPEN", "P95", "LAST SUCCESS", "LAST REFUSAL"]
+
+const providerRow = ({
+  engine,
+  last_refusal,
+  last_success_at,
+  p95_ms,
+  provider,
+  replicas
+}: Status["providers"][number]): ReadonlyArray<string> => [
+  provider,
+  engine ?? "-",
+  `${replicas.closed}`,
+  `${replicas.half_open}`,
+  `${replicas.open}`,
+  p95_ms === null ? "-" : `${p95_ms} ms`,
+  last_success_at ?? "never",
+  last_refusal === null ? "never" : `${last_refusal.reason} at ${last_refusal.at}`
 ]
 
 export const statusLines = (status: Status): ReadonlyArray<string> => [
   ...table(summary(status)),
-  ...(status.replicas === null || status.replicas.length === 0 ? [] : ["", ...table(replicaRows(status.replicas))]),
-  ...(status.providers.length === 0 ? [] : ["", ...table(providerRows(status.providers))])
+  ...section(replicaHead, (status.replicas ?? []).map(replicaRow)),
+  ...section(providerHead, status.providers.map(providerRow))
 ]
 
 export const status = <E, R>({ overview }: CommandLayers<E, R>) =>

@@ -1,17 +1,17 @@
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import type { NotFound } from "../../domain/errors.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type EndpointQueue, EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { accountId } from "../flags.ts"
+import { accountId, optionalText } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
 
 const flags = {
   account: accountId("account"),
-  endpoint: Flag.String("endpoint").pipe(Flag.withDescription("Only this webhook of the account: whk_…"), Flag.optional)
+  endpoint: optionalText("endpoint", "Only this webhook of the account: whk_…")
 }
 
 type Chosen = { readonly account: string; readonly endpoint: Option.Option<string> }
