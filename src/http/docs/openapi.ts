@@ -65,14 +65,14 @@ const compatHeaders: { readonly [name: string]: Json } = {
   }
 }
 
-const rateLimitHeaders = [
+export const rateLimitHeaderNames = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
   "RateLimit-Policy",
   "RateLimit"
 ]
-const quotaHeaders = [
+export const quotaHeaderNames = [
   "X-Credits-Used",
   "X-Quota-Limit",
   "X-Quota-Used",
@@ -98,10 +98,12 @@ const responseHeaders = (operation: Json, status: string): ReadonlyArray<string>
   "X-Request-Id",
   ...(status === "401" && takesKeys(operation) ? ["WWW-Authenticate"] : []),
   ...(status !== "401" && status !== "500" && isCompat(operation.operationId) ? ["X-Quarry-Ignored"] : []),
-  ...(status === "401" || status === "500" ? [] : rateLimitHeaders),
+  ...(status === "401" || status === "500" ? [] : rateLimitHeaderNames),
   ...(status === "429" || canRetry(operation, status) ? ["Retry-After"] : []),
   ...(status === "200" && operation.operationId === "exportAccount" ? ["Content-Disposition"] : []),
-  ...(spends(operation.operationId) && ["200", "402", "422", "432", "502", "504"].includes(status) ? quotaHeaders : []),
+  ...(spends(operation.operationId) && ["200", "402", "422", "432", "502", "504"].includes(status)
+    ? quotaHeaderNames
+    : []),
   ...(repeatable.has(String(operation.operationId)) && ["200", "502", "504"].includes(status)
     ? ["Idempotent-Replayed"]
     : [])

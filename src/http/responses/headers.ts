@@ -2,6 +2,7 @@ import { type Allowance, remaining } from "../../domain/accounts/Account.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
 import type { Receipt } from "../../services/credits/Metering.ts"
 import { type RateLimitDecision, windowMs } from "../../services/credits/RateLimiter.ts"
+import { quotaHeaderNames, rateLimitHeaderNames } from "../docs/openapi.ts"
 
 /** The policy name in the `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers-11 (R45). */
 const policyName = '"minute"'
@@ -19,18 +20,9 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
 
 export const exposedHeaders: ReadonlyArray<string> = [
   "X-Request-Id",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "RateLimit-Policy",
-  "RateLimit",
+  ...rateLimitHeaderNames,
   "Retry-After",
-  "X-Credits-Used",
-  "X-Quota-Limit",
-  "X-Quota-Used",
-  "X-Quota-Remaining",
-  "X-Credits-Balance",
-  "X-Quota-Reset",
+  ...quotaHeaderNames,
   "Idempotent-Replayed",
   "WWW-Authenticate"
 ]
