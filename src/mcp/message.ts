@@ -51,8 +51,8 @@ export const fail = (
   more?: { readonly id?: string | number; readonly data?: unknown }
 ): Result.Result<never, RpcError> => Result.fail({ status: 400, code, message, id: null, ...more })
 
-/** A refusal of the request as a whole, before any of its messages is answered. */
-export const refusal = (status: 403 | 405, message: string): RpcError => ({
+/** A requestError of the request as a whole, before any of its messages is answered. */
+export const requestError = (status: 403 | 405, message: string): RpcError => ({
   status,
   code: rpcCodes.serverError,
   message,
@@ -60,10 +60,10 @@ export const refusal = (status: 403 | 405, message: string): RpcError => ({
 })
 
 /** Protects against DNS rebinding; the protocol requires a 403. */
-export const originNotAllowed = refusal(403, "Pages of other origins may not call this endpoint.")
+export const originNotAllowed = requestError(403, "Pages of other origins may not call this endpoint.")
 
 /** For GET and DELETE (R35). Clients take a 405 as "no stream, no session" and other statuses as a failure. */
-export const methodNotAllowed = refusal(
+export const methodNotAllowed = requestError(
   405,
   "Method not allowed: there is no stream to listen to and no session to end. Send messages by POST."
 )

@@ -1,7 +1,7 @@
 import { HttpServerResponse } from "effect/http"
 import { scopeChallenge, type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
 import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
-import { isMembers, refusal, toErrorResponse } from "./message.ts"
+import { isMembers, requestError, toErrorResponse } from "./message.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
 /** The scope of the tool that a message calls. Undefined for other messages and unknown tools. */
@@ -20,6 +20,6 @@ export const missingScope = (body: unknown, toolbox: Toolbox, principal: Account
   if (missing === undefined) return undefined
   // A new token replaces the old one, so the error also names the scopes that the app has.
   const scopes = toolScopes.filter((scope) => principal.scopes.includes(scope) || needed.includes(scope))
-  const error = refusal(403, `The app is not allowed to ${missing}. Connect it again and allow it.`)
+  const error = requestError(403, `The app is not allowed to ${missing}. Connect it again and allow it.`)
   return HttpServerResponse.setHeader(toErrorResponse(error), "www-authenticate", scopeChallenge(origin, scopes))
 }

@@ -15,7 +15,7 @@ import { providerView } from "./providers.ts"
 
 export const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
 
-/** What the private listener reports, of one process or of all workers. */
+/** Reports of the private listener, for one process or for all workers. */
 export interface Reports {
   readonly readiness: Effect.Effect<{ readonly ready: boolean }>
   readonly health: Effect.Effect<{ readonly healthy: boolean }>

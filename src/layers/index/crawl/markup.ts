@@ -5,7 +5,7 @@ const maxLinks = 2_000
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** What a robots meta element asks for. Empty for other elements. */
+/** The directives of a robots meta element. Empty for other elements. */
 const robotsIn = (name: string, { content = "", name: of }: Readonly<Record<string, string>>): string =>
   name === "meta" && of?.toLowerCase() === "robots" ? content : ""
 
