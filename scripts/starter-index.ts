@@ -23,7 +23,7 @@ const minDocuments = 2_000
 
 interface Source {
   /** The package, or the file of the repository. */
-  readonly pin: Pick<Pin, "name" | "version" | "licence">
+  readonly pin: Pick<Pin, "name" | "version" | "license">
   readonly taken: string
   readonly credit: string
   readonly documents: ReadonlyArray<Document>
@@ -75,7 +75,7 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
   })
   return [
     {
-      pin: { name: "scripts/starter-index/guides.jsonl", version: "", licence: "MIT" },
+      pin: { name: "scripts/starter-index/guides.jsonl", version: "", license: "MIT" },
       taken: "the pages that newcomers look for first, with descriptions that we wrote",
       credit:
         "titles of MDN's pages are from the list of its pages; addresses and titles of the others were written by hand too, and not fetched",
@@ -145,7 +145,7 @@ const readSources = (open: (pin: Pin) => Package): ReadonlyArray<Source> => {
     },
     {
       pin: pins.spdx,
-      taken: "names and identifiers of licences, OSI approval, and the opening words of each text",
+      taken: "names and identifiers of licenses, OSI approval, and the opening words of each text",
       credit: "Sindre Sorhus and SPDX; public domain dedication",
       documents: Catalogues.spdxDocuments(open(pins.spdx))
     },
@@ -212,7 +212,7 @@ const byUrl = (a: Document, b: Document): number => (a.url < b.url ? -1 : a.url 
 const account = (sources: ReadonlyArray<Source>, total: number, sha256: string): string => {
   const rows = sources.map(
     ({ pin, taken, credit, documents }) =>
-      `| \`${pin.name}\` | ${pin.version} | ${pin.licence} | ${taken} | ${credit} | ${documents.length} |`
+      `| \`${pin.name}\` | ${pin.version} | ${pin.license} | ${taken} | ${credit} | ${documents.length} |`
   )
   return `# Starter index
 

@@ -75,10 +75,10 @@ export const rules: ReadonlyArray<Rule> = [
     to: "for (const compound of []) slots"
   },
   {
-    name: "neighbours written together",
+    name: "neighbors written together",
     file: "domain/index/QueryTerms.ts",
-    from: "for (const joined of neighbours(words))",
-    to: "for (const joined of neighbours([]))"
+    from: "for (const joined of neighbors(words))",
+    to: "for (const joined of neighbors([]))"
   },
   {
     name: "names in camelCase that are one word",

@@ -16,7 +16,7 @@ import { programPath } from "../../src/layers/DashboardFilesEsbuild.ts"
 const here = import.meta.dirname
 const root = join(here, "../..")
 
-/** The packages whose code is in the bundle, and which ask that their licence goes with it. */
+/** The packages whose code is in the bundle, and which ask that their license goes with it. */
 const bundledPackages = ["effect", "@effect/platform-node", "entities", "tldts", "tldts-core"]
 
 const typescript = join(root, "node_modules/typescript/bin/tsc")
@@ -80,7 +80,7 @@ const declare = (file: string): string => {
   return outputText
 }
 
-const licences = (): string =>
+const licenses = (): string =>
   bundledPackages
     .map((name) => `${name}\n\n${readFileSync(join(root, "node_modules", name, "LICENSE"), "utf8").trim()}\n`)
     .join(`\n${"-".repeat(80)}\n\n`)
@@ -101,7 +101,7 @@ export const build = (outDir: string): void => {
   buildEffect(join(outDir, "effect"))
   bundle(join(here, "src/testing/index.ts"), "--minify", `--outfile=${join(outDir, "testing/index.js")}`)
   writeFileSync(join(outDir, "testing/index.d.ts"), declare(join(here, "src/testing/index.ts")))
-  for (const folder of ["testing", "effect"]) writeFileSync(join(outDir, folder, "LICENSES.txt"), licences())
+  for (const folder of ["testing", "effect"]) writeFileSync(join(outDir, folder, "LICENSES.txt"), licenses())
   renameImports(outDir)
 }
 

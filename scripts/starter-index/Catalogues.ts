@@ -34,7 +34,7 @@ const maxExcerptChars = 120
 const minExcerptChars = 60
 
 /** The opening words of a license, after its name, dates and copyright lines. */
-const licenceExcerpt = (text: string, roomChars: number): string => {
+const licenseExcerpt = (text: string, roomChars: number): string => {
   const paragraphs = text.split(/\n\s*\n/).map((part) => oneLine(bareTags(part)))
   const isProse = (part: string): boolean =>
     part.length > 80 &&
@@ -45,19 +45,19 @@ const licenceExcerpt = (text: string, roomChars: number): string => {
     : shorten(paragraphs.find(isProse) ?? "", Math.min(roomChars, maxExcerptChars)).replace(/:$/, "…")
 }
 
-/** https://spdx.org/licenses: a page for each licence. */
+/** https://spdx.org/licenses: a page for each license. */
 export const spdxDocuments = (spdx: Package): ReadonlyArray<Document> =>
   Object.entries(fields(spdx.json("spdx-full.json"))).map(([id, value]) => {
-    const licence = fields(value)
-    const name = oneLine(string(licence.name))
+    const license = fields(value)
+    const name = oneLine(string(license.name))
     const kind =
-      licence.osiApproved === true
+      license.osiApproved === true
         ? "an open source license approved by the Open Source Initiative"
         : "a license on the SPDX License List"
     const lead = `${name} (SPDX identifier ${id}), ${kind}`
     const opening = "It begins: "
     const room = maxDescriptionChars - lead.length - opening.length - " . “”.".length
-    const excerpt = licenceExcerpt(string(licence.licenseText), room)
+    const excerpt = licenseExcerpt(string(license.licenseText), room)
     return {
       url: `https://spdx.org/licenses/${id}.html`,
       title: `${name} | Software Package Data Exchange (SPDX)`,

@@ -71,7 +71,7 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: "String(before.used + creditsUsed)"
   },
   {
-    name: "a refund rounded in the customer's favour",
+    name: "a refund rounded in the customer's favor",
     file: "src/domain/billing/Purchase.ts",
     from: "Math.ceil((credits * refundedCents) / netCents)",
     to: "Math.floor((credits * refundedCents) / netCents)"

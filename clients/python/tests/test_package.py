@@ -108,7 +108,7 @@ class Archives(unittest.TestCase):
 
     modules: List[str] = [os.path.basename(it) for it in SOURCES]
 
-    def test_a_wheel_has_the_modules_their_types_and_the_licence(self) -> None:
+    def test_a_wheel_has_the_modules_their_types_and_the_license(self) -> None:
         if importlib.util.find_spec("wheel") is None and importlib.util.find_spec("setuptools.command.bdist_wheel") is None:
             self.skipTest("this setuptools needs the package wheel")
         names = zipfile.ZipFile(self.build("build_wheel")).namelist()

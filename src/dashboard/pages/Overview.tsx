@@ -91,7 +91,7 @@ const Period = ({ usage }: { readonly usage: Usage }) => {
         title="Searches of the last 30 days"
         description="Searches by day and outcome"
         unit="Day"
-        series={drawn.map((name) => ({ name: outcomeBadges[name].text, colour: outcomeBadges[name].kind }))}
+        series={drawn.map((name) => ({ name: outcomeBadges[name].text, color: outcomeBadges[name].kind }))}
         bars={bars}
       />
     )

@@ -46,7 +46,7 @@ const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unreadable"]
 const outcomeSeries: ReadonlyArray<Series> = outcomes.map((name) => ({
   name: outcomeNames[name].text,
   // Its badge has the color of failures, which would look the same beside it in the chart.
-  colour: name === "page_unreadable" ? "c4" : outcomeNames[name].kind
+  color: name === "page_unreadable" ? "c4" : outcomeNames[name].kind
 }))
 
 const units = { hour: "Hour (UTC)", day: "Day (UTC)", month: "Month (UTC)" } as const
@@ -170,7 +170,7 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
     ? outcomeSeries
     : shown.map((group, index) => ({
         name: group === others ? "all others" : nameOf(group.id),
-        colour: `c${index + 1}`
+        color: `c${index + 1}`
       }))
   return (
     <StackedBars

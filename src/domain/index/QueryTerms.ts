@@ -116,7 +116,7 @@ const isFiller = ({ compounds, parts }: Word, language: string): boolean =>
   parts.length === 1 && compounds.length === 0 && isStopWord(fold(parts[0] ?? ""), language)
 
 /** Joins neighboring words, so that "local storage" finds `localStorage`. */
-const neighbours = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
+const neighbors = (words: ReadonlyArray<Word>): ReadonlyArray<string> =>
   words.flatMap(({ parts }, index) => {
     const next = words[index + 1]
     const joined = [...parts, ...(next?.parts ?? [])].join("")
@@ -137,7 +137,7 @@ export const readQuery = (query: string, language: string): QueryTerms => {
     for (const part of parts) slots.add(part, 1, "wanted", true)
     for (const compound of compounds) slots.add(compound, compoundTimes, "wanted", true)
   }
-  for (const joined of neighbours(words)) slots.add(joined, joinedTimes, "wanted", false)
+  for (const joined of neighbors(words)) slots.add(joined, joinedTimes, "wanted", false)
   const quoted = texts("phrase").slice(0, maxOperators)
   for (const { parts } of quoted.flatMap((text) => wordsOf(text, maxWords))) {
     for (const part of parts) slots.add(part, 0, "required", false)

@@ -184,7 +184,7 @@ const compileAndRun = (compiler: string, text: string, skipLibCheck: boolean): s
 }
 
 describe("the package @quarry/client", () => {
-  it("has what its exports name, its licences and its README, and nothing of its sources", () => {
+  it("has what its exports name, its licenses and its README, and nothing of its sources", () => {
     const paths = packed.files.map(({ path }) => path)
     const { dependencies, exports } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"))
     assert.isUndefined(dependencies)

@@ -242,7 +242,7 @@ const findViolations = (page: Page, within: string): Promise<ReadonlyArray<Viola
   return page.evaluate(`axe.run(${JSON.stringify({ include: [within] })}, ${options}).then((it) => it.violations)`)
 }
 
-/** Checks the page as it is, or what a selector finds, against WCAG 2.2 AA in both colour schemes, and its width. */
+/** Checks the page as it is, or what a selector finds, against WCAG 2.2 AA in both color schemes, and its width. */
 export const expectAccessible = async (page: Page, within = "html"): Promise<void> => {
   await ensureAxe(page)
   for (const colorScheme of ["light", "dark"] as const) {

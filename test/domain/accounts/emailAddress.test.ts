@@ -13,7 +13,7 @@ describe("email addresses", () => {
     assert.notStrictEqual(normalizeEmail("a.da+x@example.com"), normalizeEmail("ada@example.com"))
   })
 
-  it("normalising is idempotent, and the same for either case and any margin", () => {
+  it("normalizing is idempotent, and the same for either case and any margin", () => {
     fc.assert(
       fc.property(fc.emailAddress(), fc.constantFrom("", " ", "\t\n"), (email, margin) => {
         const once = normalizeEmail(email)

@@ -144,7 +144,7 @@ describe("R31: every billing cycle", () => {
     )
   })
 
-  it("meets its neighbours without gap or overlap, and every moment in it has the same cycle", () => {
+  it("meets its neighbors without gap or overlap, and every moment in it has the same cycle", () => {
     fc.assert(
       fc.property(anyMoment, anyMoment, fc.double({ min: 0, max: 1, noNaN: true }), (start, now, share) => {
         const cycle = billingCycle(start, now)
@@ -190,7 +190,7 @@ describe("the calendar month", () => {
     ])
   })
 
-  it("holds the moment it was asked for and meets its neighbours", () => {
+  it("holds the moment it was asked for and meets its neighbors", () => {
     fc.assert(
       fc.property(anyMoment, (now) => {
         const month = calendarMonth(now)

@@ -89,7 +89,7 @@ describe("what cannot be a secret", () => {
     )
   })
 
-  it("has two neighbours swapped, one character dropped, or one doubled", () => {
+  it("has two neighbors swapped, one character dropped, or one doubled", () => {
     fc.assert(
       fc.property(mode, entropy, fc.nat(55), (keyMode, bytes, at) => {
         const secret = makeSecret(keyMode, bytes)

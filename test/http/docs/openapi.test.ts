@@ -222,7 +222,7 @@ describe("the API description", () => {
     }
   })
 
-  it("names where the service is, whom to ask and the licence", () => {
+  it("names where the service is, whom to ask and the license", () => {
     assert.deepStrictEqual(at(committed, "servers") as unknown, [{ url: "http://localhost:3000" }])
     assert.deepStrictEqual(at(committed, "info", "license") as unknown, { name: "MIT", identifier: "MIT" })
     at(committed, "info", "contact", "url")

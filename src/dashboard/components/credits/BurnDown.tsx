@@ -34,7 +34,7 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
       tip={({ at, left }, index, width) => ({
         title: index === 0 ? `Start of ${dayOf(at)}` : dayOf(at - 1),
         share: xIn(width)(at) / width,
-        rows: [{ name: "credits left", colour: "c1", value: formatNumber(left) }]
+        rows: [{ name: "credits left", color: "c1", value: formatNumber(left) }]
       })}
     >
       {(width, active) => {

@@ -5,15 +5,15 @@ import { formatCompact } from "../../format.ts"
 export interface TipProps {
   readonly title: string
   readonly share: number
-  readonly rows: ReadonlyArray<{ readonly name: string; readonly colour: string; readonly value: string }>
+  readonly rows: ReadonlyArray<{ readonly name: string; readonly color: string; readonly value: string }>
 }
 
 const Tip = ({ rows, share, title }: TipProps) => (
   <div class={share > 0.5 ? "tip end" : "tip"} style={{ left: `${share * 100}%` }} role="status">
     <strong>{title}</strong>
     <ul class="legend">
-      {rows.map(({ colour, name, value }) => (
-        <li key={name} style={colourStyle(colour)}>
+      {rows.map(({ color, name, value }) => (
+        <li key={name} style={colorStyle(color)}>
           {name} <b>{value}</b>
         </li>
       ))}
@@ -22,7 +22,7 @@ const Tip = ({ rows, share, title }: TipProps) => (
 )
 
 /** Gives an element of the class `part`, or an item of a legend, a color of the stylesheet. */
-export const colourStyle = (colour: string) => ({ "--series": `var(--${colour})` })
+export const colorStyle = (color: string) => ({ "--series": `var(--${color})` })
 
 /** The room for the numbers beside the lines of a grid, in pixels. */
 export const left = 44

@@ -1,12 +1,12 @@
 import { linesOf } from "../../credits/axis.ts"
 import { formatNumber } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
-import { colourStyle, GridLine, left, Plot } from "./Plot.tsx"
+import { colorStyle, GridLine, left, Plot } from "./Plot.tsx"
 
 export interface Series {
   readonly name: string
   /** A color in style.css: `ok`, `bad`, `slow`, or one of `c1` to `c8`. */
-  readonly colour: string
+  readonly color: string
 }
 
 export interface Bar {
@@ -49,11 +49,11 @@ const Stack = ({
   let y = y0
   return (
     <g>
-      {series.map(({ colour, name }, index) => {
+      {series.map(({ color, name }, index) => {
         const height = (bar.values[index] ?? 0) * scale
         y -= height
         return height === 0 ? null : (
-          <rect key={name} class="part" style={colourStyle(colour)} x={x} y={y} width={barWidth} height={height} />
+          <rect key={name} class="part" style={colorStyle(color)} x={x} y={y} width={barWidth} height={height} />
         )
       })}
     </g>
@@ -74,8 +74,8 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
       tip={(bar, index, width) => ({
         title: bar.title,
         share: (left + (index + 0.5) * slotIn(width)) / width,
-        rows: series.map(({ colour, name }, index) => ({
-          colour,
+        rows: series.map(({ color, name }, index) => ({
+          color,
           name,
           value: formatNumber(bar.values[index] ?? 0)
         }))
@@ -124,8 +124,8 @@ export const StackedBars = (props: StackedBarsProps) => {
       <figcaption>
         <span>{title}</span>
         <ul class="legend">
-          {series.map(({ colour, name }) => (
-            <li key={name} style={colourStyle(colour)}>
+          {series.map(({ color, name }) => (
+            <li key={name} style={colorStyle(color)}>
               {name}
             </li>
           ))}

@@ -24,7 +24,7 @@ export const SecretOnce = ({ children, onClose, reason, secret }: SecretOnceProp
         {({ id }) => (
           <div class="secret">
             <input ref={input} id={id} value={secret} readOnly spellcheck={false} autocomplete="off" />
-            <CopyButton isLabelled text={secret} what="the secret" />
+            <CopyButton isLabeled text={secret} what="the secret" />
           </div>
         )}
       </FieldFrame>

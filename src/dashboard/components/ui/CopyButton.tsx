@@ -7,12 +7,12 @@ export interface CopyButtonProps {
   readonly text: string
   /** The object of the sentence "Copied …", such as "the key". */
   readonly what: string
-  readonly isLabelled?: boolean
+  readonly isLabeled?: boolean
 }
 
 const copiedMs = 2_000
 
-export const CopyButton = ({ isLabelled = false, text, what }: CopyButtonProps) => {
+export const CopyButton = ({ isLabeled = false, text, what }: CopyButtonProps) => {
   const [isCopied, setCopied] = useState(false)
   const copy = async (): Promise<void> => {
     try {
@@ -25,9 +25,9 @@ export const CopyButton = ({ isLabelled = false, text, what }: CopyButtonProps) 
     }
   }
   return (
-    <Button small kind={isLabelled ? "plain" : "quiet"} label={`Copy ${what}`} onClick={() => void copy()}>
+    <Button small kind={isLabeled ? "plain" : "quiet"} label={`Copy ${what}`} onClick={() => void copy()}>
       <Icon name={isCopied ? "tick" : "copy"} />
-      {isLabelled && (isCopied ? "Copied" : "Copy")}
+      {isLabeled && (isCopied ? "Copied" : "Copy")}
     </Button>
   )
 }

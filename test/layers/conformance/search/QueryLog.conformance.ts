@@ -200,7 +200,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
       assert.deepStrictEqual(yield* find({ text: "of _effect" }), [6])
       assert.deepStrictEqual(yield* find({ text: "100%" }), [6])
       assert.deepStrictEqual(yield* find({ text: "%" }), [6])
-      // A store's clock may give neighbours the same millisecond.
+      // A store's clock may give neighbors the same millisecond.
       const since = all[5]?.at ?? 0
       const indices = (keep: (entry: StoredLogEntry) => boolean) => all.flatMap((entry, n) => (keep(entry) ? [n] : []))
       assert.deepStrictEqual(

@@ -197,7 +197,7 @@ describeWithPostgres("LedgerSql with several replicas", () => {
     })
   )
 
-  it.effect("a record that the database refuses does not fail its neighbours", () =>
+  it.effect("a record that the database refuses does not fail its neighbors", () =>
     Effect.gen(function* () {
       const [one] = yield* two
       yield* Effect.gen(function* () {
