@@ -20,13 +20,10 @@ import { Button } from "../ui/Button.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { Field, FieldFrame, including, type Option, SelectField } from "../ui/Field.tsx"
 import { Table } from "../ui/Table.tsx"
-import { SearchOptions } from "./SearchOptions.tsx"
+import { type DraftFieldsProps, SearchOptions } from "./SearchOptions.tsx"
 import { aboutTarget, TargetName, targetText } from "./TargetName.tsx"
 
-export interface SearchFormProps {
-  readonly draft: Draft
-  readonly issues: Readonly<Record<string, string>>
-  readonly onChange: (draft: Draft) => void
+export interface SearchFormProps extends DraftFieldsProps {
   readonly onSearch: () => void
 }
 
@@ -57,7 +54,7 @@ const fixed = ({ mode, target }: Draft) => {
 }
 
 const fieldOf =
-  ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) =>
+  ({ draft, issues, onChange }: DraftFieldsProps) =>
   (name: keyof Draft) => ({
     name,
     error: issues[name],
@@ -65,7 +62,7 @@ const fieldOf =
     onChange: (value: string) => onChange({ ...draft, [name]: value })
   })
 
-const Options = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
+const Options = ({ draft, issues, onChange }: DraftFieldsProps) => {
   const options = useMemo(countries, [])
   const { maxNum, maxPage } = rulesOf(draft.target)
   const about = aboutTarget(draft.target)
@@ -158,7 +155,7 @@ const Cost = ({ draft }: { readonly draft: Draft }) => {
   )
 }
 
-const Lines = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
+const Lines = ({ draft, issues, onChange }: DraftFieldsProps) => {
   const count = rowsOf(draft).length
   const isPages = draft.mode === "page"
   const most = isPages ? maxPageRows : maxRows
@@ -213,7 +210,7 @@ const examples: ReadonlyArray<{ readonly text: string; readonly change: Partial<
 ]
 
 /** Only fills in the form, because running a search costs a credit. */
-const Examples = ({ draft, onChange }: Pick<SearchFormProps, "draft" | "onChange">) => (
+const Examples = ({ draft, onChange }: Pick<DraftFieldsProps, "draft" | "onChange">) => (
   <p class="examples">
     <span class="soft">Examples:</span>
     {examples.map(({ change, text }) => (
@@ -234,7 +231,7 @@ const linkOptions = [
   { value: "true", text: "Text and links" }
 ]
 
-const PageOptions = (props: Omit<SearchFormProps, "onSearch">) => {
+const PageOptions = (props: DraftFieldsProps) => {
   const field = fieldOf(props)
   return (
     <div class="options">

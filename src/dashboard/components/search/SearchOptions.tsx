@@ -1,7 +1,12 @@
 import { useEffect, useState } from "preact/hooks"
 import { type Draft, hasOptions, optionNames } from "../../search/draft.ts"
 import { Field, SelectField } from "../ui/Field.tsx"
-import type { SearchFormProps } from "./SearchForm.tsx"
+
+export interface DraftFieldsProps {
+  readonly draft: Draft
+  readonly issues: Readonly<Record<string, string>>
+  readonly onChange: (draft: Draft) => void
+}
 
 const periods = [
   { value: "", text: "Any time" },
@@ -19,7 +24,7 @@ const topics = [
 const domainInput = { autocomplete: "off", spellcheck: false, placeholder: "example.org, docs.example.org/guide" }
 
 /** A period excludes dates, so choosing one clears the other. */
-export const SearchOptions = ({ draft, issues, onChange }: Omit<SearchFormProps, "onSearch">) => {
+export const SearchOptions = ({ draft, issues, onChange }: DraftFieldsProps) => {
   const field = (name: (typeof optionNames)[number], cleared: Partial<Draft> = {}) => ({
     name,
     value: draft[name],
