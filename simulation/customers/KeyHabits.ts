@@ -9,9 +9,6 @@ import type { Person } from "./Person.ts"
 /** Bounds are not checked this close to their time, in milliseconds. */
 const tolerance = 10_000
 
-/** Grace period of a rotation. */
-const graceMs = 60_000
-
 const revoke = Effect.fnUntraced(function* (me: Person, { id, secret }: BoundedKey) {
   me.auditor.keyChanging(secret)
   const ended = yield* me.call({ method: "DELETE", path: `/v1/api-keys/${id}`, as: "session" })
@@ -52,19 +49,19 @@ const make = Effect.fnUntraced(function* (me: Person) {
 const rotate = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   const { agenda } = me.world
   me.auditor.keyChanging(key.secret)
-  const until = agenda.now + graceMs
+  const until = agenda.now + 60_000
   const ended = yield* me.call({
     method: "POST",
     path: `/v1/api-keys/${key.id}/rotate`,
     as: "session",
-    body: { grace_seconds: graceMs / 1000 }
+    body: { grace_seconds: 60 }
   })
   if (ended?.outcome._tag !== "answered") return false
   const { reply } = ended.outcome
   me.auditor.answered(ended.request, reply, 0)
   if (reply.status !== 200) return false
   const { id, secret }: { id: string; secret: string } = JSON.parse(reply.text)
-  me.auditor.keys.set(key.secret, { accountId: key.accountId, revokedAt: agenda.now + graceMs })
+  me.auditor.keys.set(key.secret, { accountId: key.accountId, revokedAt: agenda.now + 60_000 })
   me.auditor.keys.set(secret, { accountId: key.accountId, revokedAt: undefined })
   key.old = { secret: key.secret, until }
   key.id = id
@@ -136,16 +133,6 @@ const outside = Effect.fnUntraced(function* (me: Person, key: BoundedKey) {
   if (status !== 401) auditor.answered(ended.request, reply, 0)
 })
 
-/** A search with the previous secret after its grace period. The auditor expects a rejection (R51). */
-const tooLate = Effect.fnUntraced(function* (me: Person, { old, target }: BoundedKey) {
-  if (old === undefined) return
-  const path = pathOf({ ...ask(me), target, page: 1, safe: "off" })
-  const ended = yield* me.call({ method: "GET", path, key: old.secret })
-  if (ended?.outcome._tag !== "answered") return
-  const { reply } = ended.outcome
-  if (reply.status !== 401) me.auditor.answered(ended.request, reply, 0)
-})
-
 const isUnsupported = ({ status, text }: Reply): boolean => status === 400 && text.includes("unsupported_parameter")
 
 /** Uses a key with bounds on several days. */
@@ -161,16 +148,11 @@ export const useBounded = Effect.fnUntraced(function* (me: Person) {
   if (key === undefined) return
   const turns = me.chance.between(2, 6)
   for (let turn = 0; turn < turns && me.account.id === key.accountId && epoch === me.world.epoch; turn++) {
-    const hasLapsed = key.old !== undefined && agenda.now > key.old.until + tolerance
-    if (hasLapsed && me.chance.isTrue(0.5)) yield* tooLate(me, key)
-    else if (me.chance.isTrue(0.3)) yield* outside(me, key)
+    if (me.chance.isTrue(0.3)) yield* outside(me, key)
     else if (agenda.now < key.expiresAt - tolerance) yield* within(me, key)
-    if (me.chance.isTrue(0.2)) {
-      if (!(yield* rotate(me, key))) {
-        me.bounded = undefined
-        return
-      }
-      yield* Effect.sleep(me.chance.pick([1_000, graceMs + 2 * tolerance]))
+    if (me.chance.isTrue(0.1) && !(yield* rotate(me, key))) {
+      me.bounded = undefined
+      return
     }
     yield* Effect.sleep(me.chance.pick([10, 1_000, 20_000]))
   }

@@ -76,11 +76,10 @@ export const sqlMutations: ReadonlyArray<Mutation> = [
     to: "if (granted > 0) {\n      yield* sql`select ledger_credit(${accountId}, ${granted}::bigint, 'pack', ${order.id}, ${`pack:${order.id}:${reading}`})`"
   },
   {
-    // `isActive` and `PrincipalCache` both reject revoked keys, so a mistake in one of them changes nothing.
-    name: "SQL: a grace period that does not end",
-    file: `${sql}/keys/KeyStoreSql.ts`,
-    from: "new Date(now + graceSeconds * 1000)",
-    to: "new Date(now + graceSeconds * 1_000_000_000)"
+    name: "SQL: a revoked key that works",
+    file: `${sql}/keys/KeyRows.ts`,
+    from: "revoked_at > ${now}::timestamptz",
+    to: "revoked_at > to_timestamp(0)"
   },
   {
     name: "SQL: an expired key that works",
