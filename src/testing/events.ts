@@ -76,7 +76,7 @@ export const makeEvent = (
   now: number
 ): StoredDelivery["event"] => ({ id: `evt_${hex(++store.events.count)}`, accountId, type, data, createdAt: now })
 
-/** Adds one event per cause, and none if there is no receiver. */
+/** Adds an event and its deliveries, unless nobody receives it or its cause already has an event. */
 export const addEvent = (
   store: Store,
   accountId: string,

@@ -46,7 +46,7 @@ export const layer = HttpApiBuilder.group(
       }),
       remove: Effect.fnUntraced(function* () {
         const account = yield* currentAccount
-        // A second delete finds no account, so the credential is no longer valid.
+        // If another request has already removed the account, the credential is no longer valid.
         yield* removal.remove(account.id).pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
       })
     })

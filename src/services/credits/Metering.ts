@@ -2,6 +2,7 @@ import { Effect, Metric } from "effect"
 import type { Allowance } from "../../domain/accounts/Account.ts"
 import { type AccountPrincipal, boundsOf, type Principal } from "../../domain/accounts/Principal.ts"
 import type { IdempotencyInProgress, InvalidRequest, QuotaExceeded } from "../../domain/errors.ts"
+import type { RecordFields } from "../../domain/requests/RequestRecord.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import { holdOrAnswer } from "../search/Idempotency.ts"
 import { QueryLog } from "../search/QueryLog.ts"
@@ -140,13 +141,15 @@ const countCredits = (entries: ReadonlyArray<LogEntry>, returned: number): Effec
     returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)
   )
 
-/** Adds a charge to the request's record. A request that searches and then reads pages has two. */
+/** Adds a charge to the request's record, with more fields. A request that searches and then reads pages has two. */
 export const recordCharge = (
   { creditsUsed, isReplay }: Receipt,
-  { reserveMs, settleMs }: LedgerTimings
+  { reserveMs, settleMs }: LedgerTimings,
+  fields: RecordFields = {}
 ): Effect.Effect<void> =>
   Effect.flatMap(CurrentRecord, (record) =>
     addFields({
+      ...fields,
       credits: (record?.fields.credits ?? 0) + creditsUsed,
       ...(isReplay === undefined ? {} : { replayed: isReplay }),
       reserve_ms: reserveMs,

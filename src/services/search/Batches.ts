@@ -189,10 +189,7 @@ const recordStart = <Q, D>({ id, rows }: Batch<Q, D>): Effect.Effect<void> =>
 /** Adds the batch to the request's record. A replay has the ID of the first batch. */
 const recorded = <B>(settlement: BatchSettlement<B>, timings: LedgerTimings): Effect.Effect<BatchSettlement<B>> => {
   const { body, receipt } = settlement
-  return recordCharge(receipt, timings).pipe(
-    Effect.andThen(addFields({ batch_id: body.batch_id, rows_failed: body.failed })),
-    Effect.as(settlement)
-  )
+  return Effect.as(recordCharge(receipt, timings, { batch_id: body.batch_id, rows_failed: body.failed }), settlement)
 }
 
 /** A batch without valid rows costs nothing and needs no credits (R18). */

@@ -2,6 +2,7 @@ import { Clock, type Duration, Effect, Exit, Fiber, Result, type Tracer } from "
 import { type AccountPrincipal, boundsOf, type Principal } from "../../domain/accounts/Principal.ts"
 import type { IdempotencyInProgress, InvalidRequest, QuotaExceeded, UnsupportedParameter } from "../../domain/errors.ts"
 import { forbiddenTarget } from "../../domain/keys/KeyBounds.ts"
+import type { RecordFields } from "../../domain/requests/RequestRecord.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import type { AnyTarget } from "../../domain/search/Target.ts"
 import { makeMetering, type OpenHold, type Receipt, type Replay, recordCharge } from "../credits/Metering.ts"
@@ -136,12 +137,12 @@ const settle = Effect.fnUntraced(function* <P extends Principal, Q, D, A, F exte
   const answeredAt = clock.currentTimeMillisUnsafe()
   const body = kind.toBody(entry.id, request, exit.value)
   const receipt = yield* hold.settle([entry], () => kind.keep(body))
-  yield* recordCharge(receipt, { reserveMs, settleMs: clock.currentTimeMillisUnsafe() - answeredAt })
-  yield* recordEntry(entry)
+  const settleMs = clock.currentTimeMillisUnsafe() - answeredAt
+  yield* recordCharge(receipt, { reserveMs, settleMs }, fieldsOf(entry))
   return { body, receipt, entry }
 }, Effect.uninterruptible)
 
-/** Ends a request that is not charged: a replay, or one that cannot run. */
+/** Completes a request without a charge: a replay, or a request that cannot run. */
 const uncharged = Effect.fnUntraced(function* <A, F extends { readonly _tag: string }>(
   span: Tracer.Span,
   body: Result.Result<A, F>,
@@ -154,9 +155,7 @@ const uncharged = Effect.fnUntraced(function* <A, F extends { readonly _tag: str
   return { body, receipt, entry: undefined }
 })
 
-const recordEntry = ({ cached, durationMs, page, provider }: LogEntry): Effect.Effect<void> =>
-  addFields(
-    page === undefined
-      ? { cached, search_ms: durationMs, ...(provider === undefined ? {} : { provider }) }
-      : { cached, page_ms: durationMs, ...(page.reason === undefined ? {} : { reason: page.reason }) }
-  )
+const fieldsOf = ({ cached, durationMs, page, provider }: LogEntry): RecordFields =>
+  page === undefined
+    ? { cached, search_ms: durationMs, ...(provider === undefined ? {} : { provider }) }
+    : { cached, page_ms: durationMs, ...(page.reason === undefined ? {} : { reason: page.reason }) }
