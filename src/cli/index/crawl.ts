@@ -23,6 +23,9 @@ const addressOf = (text: string): Option.Option<URL> => {
 const stateFileOf = (address: URL, target: string | undefined): string =>
   `.quarry-crawls/${address.host.replaceAll(/[^a-z0-9.-]/gi, "_")}${target === undefined ? "" : `-${target}`}.jsonl`
 
+const keptUnfound =
+  "Pages that this crawl did not find were kept, because pages may be missing after the problems of this crawl."
+
 const pages = (count: number): string => plural(count, "page")
 
 const report = Effect.fnUntraced(function* ({ failed, loaded, problems, removed, unchanged }: CrawlReport) {
@@ -85,7 +88,10 @@ export const crawl = Command.make(
       Flag.withDescription("The target these pages are for (default: all six)"),
       Flag.optional
     ),
-    replace: toggle("replace", "Remove pages that an earlier crawl loaded and this one did not find"),
+    replace: toggle(
+      "replace",
+      "Remove pages that are gone or excluded, and after a crawl without errors those it did not find"
+    ),
     state: optionalText("state", "The file that remembers loaded pages (default: .quarry-crawls/HOST.jsonl)")
   },
   Effect.fn(function* ({ address, delay, depth, exclude, include, maxPages, replace, state, target }) {
@@ -119,6 +125,7 @@ export const crawl = Command.make(
         )
       )
     )
+    if (replace && !result.findsAll) yield* Console.error(keptUnfound)
     yield* report(result)
   })
 ).pipe(Command.withDescription("Load a site: the pages in its sitemap, or else the pages its links lead to"))

@@ -31,6 +31,8 @@ export interface ResponseHead {
   readonly status: number
   /** The name is lowercase. Only for headers that are not repeated. */
   readonly header: (name: string) => string | undefined
+  /** Each line of a header that may be repeated. */
+  readonly lines: (name: string) => ReadonlyArray<string>
 }
 
 export interface OutgoingResponse extends ResponseHead {
@@ -59,12 +61,13 @@ const failed = (error: unknown): ExchangeFailed => {
 
 const exceeded = (what: string): ExchangeFailed => new ExchangeFailed({ reason: `more than ${what}` })
 
-const headOf = ({ headers, statusCode = 0 }: IncomingMessage): ResponseHead => ({
+const headOf = ({ headers, headersDistinct, statusCode = 0 }: IncomingMessage): ResponseHead => ({
   status: statusCode,
   header: (name: string): string | undefined => {
     const value = headers[name]
     return Array.isArray(value) ? value[0] : value
-  }
+  },
+  lines: (name) => headersDistinct[name] ?? []
 })
 
 type Resume = (result: Effect.Effect<OutgoingResponse, ExchangeFailed>) => void

@@ -5,8 +5,9 @@ import { hostOf } from "../../domain/net/Network.ts"
 import { kindOf, readMediaType } from "../../domain/pages/mediaType.ts"
 import { maxPageBytes } from "../../domain/pages/Page.ts"
 import { allowsPage } from "../../domain/pages/robots.ts"
+import { isDownload } from "../../domain/pages/sniff.ts"
 import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
-import { type KnownVersion, PageFetcher } from "../../services/pages/PageFetcher.ts"
+import { type FetchOptions, PageFetcher } from "../../services/pages/PageFetcher.ts"
 import type { AddressRules, HostNotAllowed } from "../outgoing/Addresses.ts"
 import { acceptedCodings, isKnownCoding } from "../outgoing/ContentCoding.ts"
 import * as Exchange from "../outgoing/Exchange.ts"
@@ -42,9 +43,10 @@ interface Visit {
   readonly timeout: Duration.Duration
   status: number | undefined
   readonly conditions: Readonly<Record<string, string>>
+  readonly maxFileBytes: number | undefined
 }
 
-const conditionsOf = ({ etag, lastModified }: KnownVersion): Visit["conditions"] => ({
+const conditionsOf = ({ etag, lastModified }: FetchOptions): Visit["conditions"] => ({
   ...(etag === undefined ? {} : { "if-none-match": etag }),
   ...(lastModified === undefined ? {} : { "if-modified-since": lastModified })
 })
@@ -96,10 +98,14 @@ export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOption
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
+/** Node reads a header as Latin-1. Browsers and curl send its bytes on as they are, usually UTF-8. */
+const escapeBytes = (location: string): string =>
+  location.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+
 /** The target of a redirect, without credentials. Undefined if the response has none. */
 const targetOf = ({ header, status }: Exchange.ResponseHead, from: URL): URL | undefined => {
   const location = redirects.has(status) ? header("location") : undefined
-  const to = location === undefined ? null : parseAddress(location, from.href)
+  const to = location === undefined ? null : parseAddress(escapeBytes(location), from.href)
   if (to === null || !/^https?:$/.test(to.protocol)) return undefined
   to.username = ""
   to.password = ""
@@ -131,10 +137,11 @@ const reasonOfStatus = (status: number): UnreadableReason => {
   return [401, 402, 403, 407, 429, 451].includes(status) ? "forbidden" : "site_error"
 }
 
-/** True for a readable media type. Without a type, the parser decides from the bytes. */
-const mayHaveText = ({ header }: Exchange.ResponseHead): boolean => {
-  const type = header("content-type") ?? ""
-  return isKnownCoding(header("content-encoding")) && (type === "" || kindOf(readMediaType(type).name) !== undefined)
+/** True for a readable media type. If the type says nothing, the parser decides from the bytes. */
+const isReadable = ({ header }: Exchange.ResponseHead, { maxFileBytes }: Visit): boolean => {
+  const type = readMediaType(header("content-type") ?? "")
+  const mayHaveText = maxFileBytes !== undefined || isDownload(type) || kindOf(type.name) !== undefined
+  return mayHaveText && isKnownCoding(header("content-encoding"))
 }
 
 const hop = ({ robots, send }: Deps, visit: Visit) =>
@@ -144,9 +151,10 @@ const hop = ({ robots, send }: Deps, visit: Visit) =>
     if (!allowsPage(rules, url)) return yield* unreadable("robots_disallowed", visit)
     const wantsBody = (head: Exchange.ResponseHead): boolean => {
       visit.status = head.status
-      return isSuccess(head.status) && mayHaveText(head)
+      return isSuccess(head.status) && isReadable(head, visit)
     }
-    return yield* send({ url, wantsBody, conditions: visit.conditions }, limitsOf(visit.timeout, maxPageBytes))
+    const limits = limitsOf(visit.timeout, visit.maxFileBytes ?? maxPageBytes)
+    return yield* send({ url, wantsBody, conditions: visit.conditions }, limits)
   })
 
 const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Visit) {
@@ -154,13 +162,14 @@ const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Vis
   if (found === undefined) return yield* unreadable("too_many_redirects", visit)
   const { response, url } = found
   if (!isSuccess(response.status)) return yield* unreadable(reasonOfStatus(response.status), visit)
-  if (!mayHaveText(response)) return yield* unreadable("unsupported_media_type", visit)
+  if (!isReadable(response, visit)) return yield* unreadable("unsupported_media_type", visit)
   return {
     finalUrl: url.href,
     status: response.status,
     contentType: response.header("content-type"),
     etag: response.header("etag"),
     lastModified: response.header("last-modified"),
+    robotsTags: response.lines("x-robots-tag"),
     bytes: response.body
   }
 })
@@ -175,8 +184,9 @@ export const layer = (options: PageFetcherOptions): Layer.Layer<PageFetcher> =>
         follow(url, (url) => send({ url }, { ...limitsOf(timeout, maxBytes), cutsBody: true }))
       const robots = options.obeysRobots ? yield* makeRobotsFiles(get) : undefined
       return PageFetcher.of({
-        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, accountId, timeout, known = {}) {
-          const visit: Visit = { timeout, status: undefined, conditions: conditionsOf(known) }
+        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, accountId, timeout, options = {}) {
+          const { maxFileBytes } = options
+          const visit: Visit = { timeout, status: undefined, conditions: conditionsOf(options), maxFileBytes }
           return yield* fetchPage({ send, robots }, url, visit).pipe(
             slots.inSlot(accountId),
             Effect.timeoutOrElse({ duration: timeout, orElse: () => unreadable("timed_out", visit) })

@@ -1,6 +1,7 @@
 import { Marked } from "marked"
 import { type DocumentKind, kindOf, readMediaType } from "../../domain/pages/mediaType.ts"
 import type { Document, ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
+import { sniff } from "../../domain/pages/sniff.ts"
 import { visibleText } from "../../domain/pages/visibleText.ts"
 import { decodeText } from "./charset.ts"
 import { readXml } from "./feed.ts"
@@ -10,17 +11,6 @@ import { findElement, flatten, oneLine, parseTree, textOf } from "./html/Tree.ts
 import { fenceOf, render } from "./Rendering.ts"
 
 type Source = Pick<Document, "bytes" | "contentType" | "url">
-
-const startsWith = (bytes: Uint8Array, text: string): boolean =>
-  text === String.fromCharCode(...bytes.subarray(0, text.length))
-
-const sniff = (bytes: Uint8Array): string => {
-  if (startsWith(bytes, "%PDF-")) return "application/pdf"
-  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 1_024))
-  if (start.includes("\0")) return "application/octet-stream"
-  if (/^\s*(?:\xef\xbb\xbf)?\s*<\?xml/.test(start)) return "application/xml"
-  return /<(?:!doctype html|html|head|body|title|p|div|h1|meta)\b/i.test(start) ? "text/html" : "text/plain"
-}
 
 const unnamed = {
   title: null,
@@ -55,10 +45,7 @@ const readPlain = (source: string, kind: DocumentKind, mediaType: string): Parse
 /** Throws `DocumentTooLarge` and errors of the libraries. */
 export const readDocument = async ({ bytes, contentType, url }: Source): Promise<ParsedPage | ParseFailureReason> => {
   const stated = readMediaType(contentType ?? "")
-  const isUnknown =
-    stated.name === "" || /^(?:application\/octet-stream|binary\/octet-stream|\*\/\*)$/.test(stated.name)
-  const sniffed = isUnknown ? sniff(bytes) : stated.name
-  const name = stated.name.endsWith("/octet-stream") && sniffed !== "application/pdf" ? stated.name : sniffed
+  const name = sniff(bytes, stated)
   const kind = kindOf(name)
   if (kind === undefined) return "unsupported_media_type"
   if (kind === "pdf") return (await import("./pdf.ts")).readPdf(bytes, name)

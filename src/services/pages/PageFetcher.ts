@@ -8,14 +8,18 @@ export interface FetchedPage {
   /** The version of the page, for the next request's `KnownVersion`. */
   readonly etag?: string | undefined
   readonly lastModified?: string | undefined
+  /** The lines of `X-Robots-Tag`. */
+  readonly robotsTags?: ReadonlyArray<string>
   /** The decompressed body, at most `maxPageBytes`, in a buffer of its own. */
   readonly bytes: Uint8Array
 }
 
-/** The version that the caller has. If it is still current, the fetch fails with `site_error` and the status 304. */
-export interface KnownVersion {
+export interface FetchOptions {
+  /** The version that the caller has. If it is still current, the fetch fails with `site_error` and the status 304. */
   readonly etag?: string | undefined
   readonly lastModified?: string | undefined
+  /** Fetches a file of any media type and at most this many bytes, instead of a page. */
+  readonly maxFileBytes?: number | undefined
 }
 
 /** Fetches pages from untrusted addresses, following R59 and R60: only public addresses, robots.txt and limits. */
@@ -30,7 +34,7 @@ export class PageFetcher extends Context.Service<
       url: URL,
       accountId: string,
       timeout: Duration.Duration,
-      known?: KnownVersion
+      options?: FetchOptions
     ) => Effect.Effect<FetchedPage, PageUnreadable>
   }
 >()("quarry/services/pages/PageFetcher") {}

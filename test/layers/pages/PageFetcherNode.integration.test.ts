@@ -199,6 +199,67 @@ const malformed = [
 ]
 
 describe("PageFetcherNode", () => {
+  it.live("R59: a redirect in raw bytes is followed as browsers follow it", () =>
+    Effect.gen(function* () {
+      const raw = (location: string): RequestListener => to(Buffer.from(location).toString("latin1"))
+      const { port, seen } = yield* site(
+        byPath({
+          "/utf8": raw("/café?q=münchen"),
+          "/latin1": to("/caf\xe9"),
+          "/caf%C3%A9?q=m%C3%BCnchen": html("utf-8"),
+          "/caf%E9": html("latin-1")
+        })
+      )
+      assert.strictEqual(yield* outcome(`http://127.0.0.1:${port}/utf8`), "utf-8")
+      assert.strictEqual(yield* outcome(`http://127.0.0.1:${port}/latin1`), "latin-1")
+      assert.include(
+        seen.map(({ url }) => url),
+        "/caf%C3%A9?q=m%C3%BCnchen"
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("R59: a file without a telling type is left to the parser, and other types are refused unread", () =>
+    Effect.gen(function* () {
+      const typed = (type: string) => html("%PDF-1.7", { "content-type": type })
+      const { port } = yield* site(
+        byPath({
+          "/octets": typed("application/octet-stream"),
+          "/download": typed("application/force-download"),
+          "/zip": typed("application/zip")
+        })
+      )
+      assert.strictEqual(yield* outcome(`http://127.0.0.1:${port}/octets`), "%PDF-1.7")
+      assert.strictEqual(yield* outcome(`http://127.0.0.1:${port}/download`), "%PDF-1.7")
+      assert.deepStrictEqual(yield* outcome(`http://127.0.0.1:${port}/zip`), ["unsupported_media_type", 200])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("R84: a file may have any type and size that the caller asks for, and each X-Robots-Tag is kept", () =>
+    Effect.gen(function* () {
+      const large = "x".repeat(maxPageBytes + 1)
+      const { port } = yield* site(
+        byPath({
+          "/map.xml.gz": (_, response) =>
+            response
+              .writeHead(200, [
+                ["content-type", "application/gzip"],
+                ["x-robots-tag", "googlebot: nofollow"],
+                ["x-robots-tag", "noindex"]
+              ])
+              .end(large)
+        })
+      )
+      const file = yield* Effect.flatMap(PageFetcher, (fetcher) =>
+        fetcher.fetch(new URL(`http://127.0.0.1:${port}/map.xml.gz`), "acc_1", Duration.seconds(10), {
+          maxFileBytes: 2 * maxPageBytes
+        })
+      ).pipe(Effect.provide(make({})))
+      assert.strictEqual(file.bytes.length, large.length)
+      assert.deepStrictEqual(file.robotsTags, ["googlebot: nofollow", "noindex"])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("R59: no form of a forbidden address is fetched, and a listener on every local address hears nothing", () =>
     Effect.gen(function* () {
       const listener = yield* site(html(), "::")

@@ -205,6 +205,12 @@ describe("kinds of documents", () => {
     assert.strictEqual(atom.markdown, "## [One](https://example.org/1)\n\nText")
   })
 
+  it("R59: binary data under a text type is unsupported_media_type", async () => {
+    for (const type of ["text/plain", "text/html", "text/markdown"]) {
+      assert.strictEqual(await reading("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", type), "unsupported_media_type")
+    }
+  })
+
   it("R59: other types are unsupported_media_type", async () => {
     for (const type of ["image/png", "application/zip", "video/mp4", "application/octet-stream"]) {
       assert.strictEqual(await reading("data", type), "unsupported_media_type")

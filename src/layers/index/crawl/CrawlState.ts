@@ -15,6 +15,10 @@ const PageLine = Schema.Struct({
   etag: Schema.optionalKey(Schema.String),
   lastModified: Schema.optionalKey(Schema.String),
   movedTo: Schema.optionalKey(Schema.String),
+  /** The address that the page states as its own. Its text is in the index under that address. */
+  canonical: Schema.optionalKey(Schema.String),
+  /** The version of what a crawl keeps of a page. Pages of another version are read again. */
+  version: Schema.optionalKey(Schema.Int),
   links: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type PageLine = typeof PageLine.Type

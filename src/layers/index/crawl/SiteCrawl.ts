@@ -1,15 +1,18 @@
 import { createHash } from "node:crypto"
 import { Clock, Duration, Effect, Result, Stream } from "effect"
+import type { PageUnreadable } from "../../../domain/errors.ts"
+import { readPublished } from "../../../domain/options/published.ts"
 import { pageOnHost } from "../../../domain/pages/links.ts"
 import type { ParsedPage } from "../../../domain/pages/Page.ts"
 import { allowsPage, type RobotsRules } from "../../../domain/pages/robots.ts"
 import { unreadableMessages } from "../../../domain/pages/UnreadableReason.ts"
 import type { Target } from "../../../domain/search/Target.ts"
 import { type Document, DocumentIndex } from "../../../services/index/DocumentIndex.ts"
-import { type FetchedPage, PageFetcher } from "../../../services/pages/PageFetcher.ts"
+import { type FetchedPage, type FetchOptions, PageFetcher } from "../../../services/pages/PageFetcher.ts"
 import { PageParser } from "../../../services/pages/PageParser.ts"
 import type { CrawlState, PageLine } from "./CrawlState.ts"
-import { isNotIndexed, linksIn, readSitemap, sitemapsIn } from "./markup.ts"
+import { readMarkup, withoutMarkup } from "./markup.ts"
+import { readSiteMap, type SiteMap } from "./Sitemaps.ts"
 
 export interface CrawlOptions {
   readonly address: URL
@@ -36,14 +39,18 @@ export interface CrawlReport {
   readonly removed: number
   readonly failed: number
   readonly problems: ReadonlyArray<CrawlProblem>
+  /** False if pages that still exist may not have been found. Pages that were not found are then never removed. */
+  readonly findsAll: boolean
 }
 
 /** After a kill, the next crawl reads at most this many pages again. */
 const pagesAtOnce = 25
 
 const maxProblems = 100
-const maxSitemaps = 50
 const maxDescription = 300
+
+/** Increased when a crawl keeps more of a page than before, so that the next crawl reads unchanged pages again. */
+const pageVersion = 2
 
 /** Crawls belong to no account, so their fetches do not take turns with accounts. */
 const crawler = "crawl"
@@ -67,6 +74,11 @@ const languageOf = ({ language }: ParsedPage) => {
   return found === undefined ? {} : { language: found }
 }
 
+const publishedOf = ({ published }: ParsedPage) => {
+  const date = readPublished(published, 0)
+  return date === undefined ? {} : { published: date }
+}
+
 const toDocument = (url: string, page: ParsedPage): Document => {
   const headings = page.markdown
     .split("\n")
@@ -78,7 +90,8 @@ const toDocument = (url: string, page: ParsedPage): Document => {
     headings,
     description: page.description ?? page.text.slice(0, maxDescription),
     content: page.text,
-    ...languageOf(page)
+    ...languageOf(page),
+    ...publishedOf(page)
   }
 }
 
@@ -87,41 +100,21 @@ const hashOf = (document: Document): string => createHash("sha256").update(JSON.
 const makeReader = Effect.gen(function* () {
   const fetcher = yield* PageFetcher
   let nextAt = 0
-  return Effect.fnUntraced(function* (url: URL, { delay, timeout }: CrawlOptions, known?: PageLine) {
+  return Effect.fnUntraced(function* (url: URL, { delay, timeout }: CrawlOptions, fetchOptions: FetchOptions = {}) {
     const now = yield* Clock.currentTimeMillis
     if (nextAt > now) yield* Effect.sleep(nextAt - now)
     nextAt = (yield* Clock.currentTimeMillis) + Duration.toMillis(delay)
-    return yield* Effect.result(fetcher.fetch(url, crawler, timeout, known))
+    return yield* Effect.result(fetcher.fetch(url, crawler, timeout, fetchOptions))
   })
 })
 
 type Read = Effect.Success<typeof makeReader>
 
-/** Empty if the site has no sitemap. */
-const fromSitemaps = Effect.fnUntraced(function* (read: Read, options: CrawlOptions) {
-  const { address } = options
-  const robots = yield* read(new URL("/robots.txt", address), options)
-  const named = Result.isSuccess(robots) ? sitemapsIn(robots.success.bytes) : []
-  const waiting = [...(named.length > 0 ? named : ["/sitemap.xml"])]
-  const seen = new Set<string>()
-  const pages = new Set<string>()
-  for (let next = waiting.shift(); next !== undefined && seen.size < maxSitemaps; next = waiting.shift()) {
-    const url = URL.parse(next, address.href)
-    if (url === null || url.host !== address.host || seen.has(url.href)) continue
-    seen.add(url.href)
-    const fetched = yield* read(url, options)
-    const sitemap = Result.isSuccess(fetched) ? readSitemap(fetched.success.bytes) : undefined
-    if (sitemap === undefined) continue
-    if (sitemap.isIndex) waiting.push(...sitemap.locations)
-    else for (const location of sitemap.locations) pages.add(pageOnHost(location, address) ?? "")
-  }
-  pages.delete("")
-  return [...pages]
-})
-
 interface Waiting {
   readonly url: string
   readonly depth: number
+  /** The canonical address of a page that waits for the crawl to read that address. */
+  readonly canonical?: string
 }
 
 interface Crawl {
@@ -130,7 +123,10 @@ interface Crawl {
   readonly index: DocumentIndex["Service"]
   readonly parser: PageParser["Service"]
   readonly read: Read
+  readonly isInScope: (url: URL) => boolean
   pending: Array<{ readonly line: PageLine; readonly document: Document | undefined }>
+  /** False after an error that may have hidden pages, which then must not be removed (R84). */
+  findsAll: boolean
   readonly tally: { loaded: number; unchanged: number; failed: number; problems: Array<CrawlProblem> }
 }
 
@@ -156,78 +152,156 @@ const fail = ({ tally }: Crawl, url: string, problem: string): void => {
   if (tally.problems.length < maxProblems) tally.problems.push({ url, problem })
 }
 
-const versionOf = ({ etag, lastModified }: FetchedPage) => ({
+const keep = ({ pending, state }: Crawl, line: PageLine, document?: Document): PageLine => {
+  pending.push({ line, document })
+  state.pages.set(line.url, line)
+  return line
+}
+
+const readMap = (crawl: Crawl) => {
+  const { options, read } = crawl
+  const readFile = (url: URL, maxFileBytes: number) => read(url, options, { maxFileBytes })
+  return readSiteMap(readFile, options.address, (url, problem) => {
+    crawl.findsAll = false
+    fail(crawl, url, problem)
+  })
+}
+
+/** A line without the facts of earlier runs, except the text in the index. */
+const lineOf = ({ etag, finalUrl: url, lastModified }: FetchedPage, run: number, known: PageLine | undefined) => ({
+  url,
+  run,
+  version: pageVersion,
+  ...(known?.hash === undefined ? {} : { hash: known.hash }),
   ...(etag === undefined ? {} : { etag }),
   ...(lastModified === undefined ? {} : { lastModified })
 })
 
-const inIndex = (known: PageLine | undefined) => (known?.hash === undefined ? {} : { hash: known.hash })
-
-const digest = Effect.fnUntraced(function* (crawl: Crawl, fetched: FetchedPage, known: PageLine | undefined) {
-  const { finalUrl: url } = fetched
-  const isHtml = !/json|pdf/i.test(fetched.contentType ?? "")
+const digest = Effect.fnUntraced(function* (
+  crawl: Crawl,
+  fetched: FetchedPage,
+  known: PageLine | undefined,
+  isOwn: boolean
+) {
+  const { bytes, contentType, finalUrl: url, robotsTags = [] } = fetched
   // Must precede parsing, because the parser takes ownership of the bytes.
-  const links = isHtml ? linksIn(fetched.bytes, url) : []
-  const isHidden = isHtml && isNotIndexed(fetched.bytes)
-  const line = { url, run: crawl.state.run, links, ...versionOf(fetched) }
-  if (isHidden) return { line: { ...line, ...inIndex(known), isGone: true }, document: undefined }
-  const document = { bytes: fetched.bytes, contentType: fetched.contentType, url, accountId: crawler }
-  const parsed = yield* Effect.result(crawl.parser.parse(document))
+  const markup = /json|pdf/i.test(contentType ?? "") ? withoutMarkup(robotsTags) : readMarkup(bytes, url, robotsTags)
+  const { canonical = url, isIndexed, links } = markup
+  const line = { ...lineOf(fetched, crawl.state.run, known), links }
+  if (!isIndexed) return keep(crawl, { ...line, isGone: true })
+  if (!isOwn && canonical !== url && crawl.isInScope(new URL(canonical))) return keep(crawl, { ...line, canonical })
+  const parsed = yield* Effect.result(crawl.parser.parse({ bytes, contentType, url, accountId: crawler }))
   if (Result.isFailure(parsed)) {
     fail(crawl, url, unreadableMessages[parsed.failure.reason])
-    return { line: { ...line, ...inIndex(known) }, document: undefined }
+    const { version: _, ...unread } = line
+    return keep(crawl, unread)
   }
-  const made = toDocument(url, parsed.success)
-  const hash = hashOf(made)
-  if (hash !== known?.hash) return { line: { ...line, hash }, document: made }
+  const document = toDocument(url, parsed.success)
+  const hash = hashOf(document)
+  if (hash !== known?.hash) return keep(crawl, { ...line, hash }, document)
   crawl.tally.unchanged++
-  return { line: { ...line, hash }, document: undefined }
+  return keep(crawl, line)
 })
 
-interface Visited {
-  readonly links: ReadonlyArray<string>
-  readonly movedTo?: string | undefined
+/** True if the failure may hide links that the page still has. */
+const hidesLinks = ({ httpStatus, reason }: PageUnreadable, known: PageLine | undefined): boolean => {
+  if (reason === "unsupported_media_type" || reason === "robots_disallowed") return false
+  return reason !== "forbidden" || httpStatus === 429 || known?.links !== undefined
 }
 
-const visit = Effect.fnUntraced(function* (crawl: Crawl, url: string): Effect.fn.Return<Visited> {
+const keepFailed = (crawl: Crawl, url: string, failure: PageUnreadable, map: SiteMap): PageLine => {
+  const { state, tally } = crawl
+  const { isGone: _, movedTo, ...known }: Partial<PageLine> = state.pages.get(url) ?? {}
+  if (failure.httpStatus === 304) {
+    tally.unchanged++
+    return keep(crawl, { ...known, url, run: state.run })
+  }
+  fail(crawl, url, failure.message)
+  const isExcluded = failure.reason === "robots_disallowed" && map.rules !== undefined
+  const isGone = failure.reason === "not_found" || (isExcluded && !allowsPage(map.rules, new URL(url)))
+  if (!isGone && hidesLinks(failure, state.pages.get(url))) crawl.findsAll = false
+  if (isGone) return keep(crawl, { ...known, url, run: state.run, isGone, links: [] })
+  return keep(crawl, { ...known, url, run: state.run, ...(movedTo === undefined ? {} : { movedTo }) })
+}
+
+/** A page that redirects keeps its links, because a redirect may be a passing one, such as to a page about an outage. */
+const keepMoved = (crawl: Crawl, url: string, finalUrl: string): PageLine => {
+  const { options, state } = crawl
+  const movedTo = pageOnHost(finalUrl, options.address)
+  if (movedTo === undefined) fail(crawl, url, "It redirects to another site.")
+  const { canonical: _, isGone: __, ...known } = state.pages.get(url) ?? { url }
+  return keep(crawl, { ...known, run: state.run, ...(movedTo === undefined ? {} : { movedTo }) })
+}
+
+const visit = Effect.fnUntraced(function* (
+  crawl: Crawl,
+  { canonical, url }: Waiting,
+  map: SiteMap
+): Effect.fn.Return<PageLine> {
   const { options, state } = crawl
   const known = state.pages.get(url)
-  if (known?.run === state.run) return { links: known.links ?? [], movedTo: known.movedTo }
-  const fetched = yield* crawl.read(new URL(url), options, known?.hash === undefined ? undefined : known)
-  if (Result.isFailure(fetched)) {
-    const { httpStatus, message, reason } = fetched.failure
-    if (httpStatus === 304 && known !== undefined) {
-      crawl.tally.unchanged++
-      crawl.pending.push({ line: { ...known, run: state.run }, document: undefined })
-      return { links: known.links ?? [] }
-    }
-    fail(crawl, url, message)
-    const isGone = reason === "not_found" || reason === "robots_disallowed"
-    crawl.pending.push({ line: { url, run: state.run, ...inIndex(known), isGone }, document: undefined })
-    return { links: [] }
-  }
+  const isOwn = canonical !== undefined
+  if (known?.run === state.run && !isOwn) return known
+  const isCurrent = known?.hash !== undefined && known.version === pageVersion
+  const version = isCurrent ? { etag: known.etag, lastModified: known.lastModified } : {}
+  const fetched = yield* crawl.read(new URL(url), options, version)
+  if (Result.isFailure(fetched)) return keepFailed(crawl, url, fetched.failure, map)
   const { finalUrl } = fetched.success
-  if (finalUrl === url) {
-    const page = yield* digest(crawl, fetched.success, known)
-    crawl.pending.push(page)
-    return { links: page.line.links }
-  }
-  const to = pageOnHost(finalUrl, options.address)
-  const movedTo = to === undefined ? {} : { movedTo: to }
-  crawl.pending.push({ line: { url, run: state.run, ...movedTo }, document: undefined })
-  if (to === undefined) fail(crawl, url, "It redirects to another site.")
-  return { links: [], ...movedTo }
+  if (finalUrl !== url) return keepMoved(crawl, url, finalUrl)
+  return yield* digest(crawl, fetched.success, known, isOwn)
 })
 
+const isLoaded = ({ state }: Crawl, url: string): boolean => {
+  const { canonical, hash, isGone, movedTo, run } = state.pages.get(url) ?? {}
+  return run === state.run && hash !== undefined && isGone !== true && canonical === undefined && movedTo === undefined
+}
+
 /** A crawl that found nothing or stopped at its limit removes nothing, because the site may be down. */
-const removeMissing = Effect.fnUntraced(function* ({ index, options, state, tally }: Crawl, isWhole: boolean) {
+const removeMissing = Effect.fnUntraced(function* (crawl: Crawl, isWhole: boolean) {
+  const { findsAll, index, options, state, tally } = crawl
   if (!options.replace || !isWhole || tally.loaded + tally.unchanged === 0)
     return { removed: 0, gone: new Set<string>() }
   const missing = [...state.pages.values()].filter(
-    ({ hash, isGone, run }) => hash !== undefined && (run !== state.run || isGone === true)
+    ({ canonical, hash, isGone, run }) =>
+      hash !== undefined && (isGone === true || (findsAll && (run !== state.run || canonical !== undefined)))
   )
   const gone = new Set(missing.map(({ url }) => url))
   return { removed: gone.size === 0 ? 0 : yield* index.remove([...gone], options.target), gone }
+})
+
+/** Reads the pages of the sitemap, or else those that links lead to. False if it stopped at the limit. */
+const walk = Effect.fnUntraced(function* (crawl: Crawl, onPage: (pages: number) => Effect.Effect<void>) {
+  const { isInScope, options } = crawl
+  const map = yield* readMap(crawl)
+  const findsAllListed = crawl.findsAll
+  const follows = map.pages.length === 0
+  const waiting: Array<Waiting> = (follows ? [options.address.href] : map.pages).map((url) => ({ url, depth: 0 }))
+  const seen = new Set(waiting.map(({ url }) => url))
+  let pages = 0
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (pages >= options.maxPages) return false
+    const { canonical, depth, url } = next
+    // The start itself may be outside `include`.
+    if (!isInScope(new URL(url)) && url !== options.address.href) continue
+    if (canonical !== undefined && isLoaded(crawl, canonical)) continue
+    const line = yield* visit(crawl, next, map)
+    yield* onPage(++pages)
+    if (crawl.pending.length >= pagesAtOnce) yield* flush(crawl)
+    const isDeepest = options.depth !== undefined && depth >= options.depth
+    const found = [
+      ...[line.movedTo, line.canonical].flatMap((to) => (to === undefined ? [] : [{ url: to, depth }])),
+      ...(follows && !isDeepest ? (line.links ?? []) : []).map((link) => ({ url: link, depth: depth + 1 }))
+    ]
+    for (const each of found) {
+      if (seen.has(each.url)) continue
+      seen.add(each.url)
+      waiting.push(each)
+    }
+    if (line.canonical !== undefined) waiting.push({ url, depth, canonical: line.canonical })
+  }
+  // A sitemap names all pages, so that a page that failed hides none.
+  if (!follows) crawl.findsAll = findsAllListed
+  return true
 })
 
 export const crawl = Effect.fnUntraced(function* (
@@ -235,47 +309,19 @@ export const crawl = Effect.fnUntraced(function* (
   state: CrawlState,
   onPage: (pages: number) => Effect.Effect<void>
 ) {
-  const read = yield* makeReader
-  const tally: Crawl["tally"] = { loaded: 0, unchanged: 0, failed: 0, problems: [] }
   const run: Crawl = {
     options,
     state,
     index: yield* DocumentIndex,
     parser: yield* PageParser,
-    read,
+    read: yield* makeReader,
+    isInScope: makeScope(options),
     pending: [],
-    tally
+    findsAll: true,
+    tally: { loaded: 0, unchanged: 0, failed: 0, problems: [] }
   }
-  const isInScope = makeScope(options)
-  const walk = Effect.gen(function* () {
-    const listed = yield* fromSitemaps(read, options)
-    const follows = listed.length === 0
-    const waiting: Array<Waiting> = (follows ? [options.address.href] : listed).map((url) => ({ url, depth: 0 }))
-    const seen = new Set(waiting.map(({ url }) => url))
-    let pages = 0
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (pages >= options.maxPages) return false
-      const { depth, url } = next
-      // The start itself may be outside `include`.
-      if (!isInScope(new URL(url)) && url !== options.address.href) continue
-      const { links, movedTo } = yield* visit(run, url)
-      yield* onPage(++pages)
-      if (run.pending.length >= pagesAtOnce) yield* flush(run)
-      const isDeepest = options.depth !== undefined && depth >= options.depth
-      const found = [
-        ...(movedTo === undefined ? [] : [{ url: movedTo, depth }]),
-        ...(follows && !isDeepest ? links.map((link) => ({ url: link, depth: depth + 1 })) : [])
-      ]
-      for (const each of found) {
-        if (seen.has(each.url)) continue
-        seen.add(each.url)
-        waiting.push(each)
-      }
-    }
-    return true
-  })
-  const isWhole = yield* Effect.onExit(walk, () => Effect.orDie(flush(run)))
+  const isWhole = yield* Effect.onExit(walk(run, onPage), () => Effect.orDie(flush(run)))
   const { gone, removed } = yield* removeMissing(run, isWhole)
   yield* state.finish(gone)
-  return { ...tally, removed } satisfies CrawlReport
+  return { ...run.tally, removed, findsAll: run.findsAll } satisfies CrawlReport
 })
