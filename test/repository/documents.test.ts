@@ -102,3 +102,21 @@ describe("the documents", () => {
     assert.sameDeepMembers(described, codes)
   })
 })
+
+describe("docs/internals/tables.md", () => {
+  it("says what each table of the schema is for", () => {
+    const folder = new URL("src/layers/sql/schema/", root)
+    const schema = readdirSync(fileURLToPath(folder))
+      .filter((name) => name.endsWith(".sql"))
+      .map((name) => readFileSync(new URL(name, folder), "utf8"))
+      .join("\n")
+    const partitions = new Set(Array.from(schema.matchAll(/create table (\w+) partition of/g), ([, name = ""]) => name))
+    const tables = Array.from(schema.matchAll(/create (?:unlogged )?table (\w+)/g), ([, name = ""]) => name)
+    const page = readFileSync(new URL("docs/internals/tables.md", root), "utf8")
+    assert.isAbove(tables.length, 40)
+    assert.deepStrictEqual(
+      tables.filter((name) => !partitions.has(name) && !page.includes(`\`${name}\``)),
+      []
+    )
+  })
+})
