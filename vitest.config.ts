@@ -8,6 +8,11 @@ const system = "**/*.system.test.ts"
 // four. `UnstableTests` lists each test that needed it. Tests in one process are deterministic and get none.
 const retry = process.env.CI === "true" ? 1 : 0
 
+// `PROFILE_TESTS=1 npm test` prints where the time goes.
+const profiled = process.env.PROFILE_TESTS === "1"
+
+const globalSetup = "./test/support/stores/dropDatabases.ts"
+
 const client = `${import.meta.dirname}/clients/typescript/src`
 
 export default defineConfig({
@@ -41,10 +46,16 @@ export default defineConfig({
           isolate: false
         }
       },
-      { extends: true, test: { name: "integration", include: [`test/${integration}`], retry } },
+      { extends: true, test: { name: "integration", include: [`test/${integration}`], globalSetup, retry } },
       // They build the image, break a deployment under load, or measure it, which takes minutes of a whole machine.
-      { extends: true, test: { name: "system", include: [`test/${system}`], retry } }
+      { extends: true, test: { name: "system", include: [`test/${system}`], globalSetup, retry } }
     ],
-    reporters: ["default", "./test/support/MissingServices.ts", "./test/support/UnstableTests.ts"]
+    setupFiles: profiled ? ["./test/support/profile/use.ts"] : [],
+    reporters: [
+      "default",
+      "./test/support/MissingServices.ts",
+      "./test/support/UnstableTests.ts",
+      ...(profiled ? ["./test/support/profile/Profile.ts"] : [])
+    ]
   }
 })

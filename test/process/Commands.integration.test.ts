@@ -14,7 +14,7 @@ import { explain } from "../../src/process/lifecycle/explain.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
 import { makeAccount, makeRecord } from "../support/api/searches.ts"
 import { freePort, spawned } from "../support/processes/Spawned.ts"
-import { freshDatabase } from "../support/stores/Database.ts"
+import { emptyDatabase } from "../support/stores/Database.ts"
 import { describeWithPostgres } from "../support/stores/Postgres.ts"
 import * as SqlStorage from "../support/stores/SqlStorage.ts"
 
@@ -180,7 +180,7 @@ describeWithPostgres("commands that only read", () => {
     "R74: change nothing beside a running server, whose retention is longer than the shell's",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* freshDatabase
+        const { url } = yield* emptyDatabase
         const env = { DATABASE_URL: Redacted.value(url), ...secrets }
         yield* Effect.gen(function* () {
           const id = yield* anOldLog
@@ -197,7 +197,7 @@ describeWithPostgres("commands that only read", () => {
     "R74: leave to the server what it has not seen to: old months, expired holds, periods that have ended",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* freshDatabase
+        const { url } = yield* emptyDatabase
         const env = { DATABASE_URL: Redacted.value(url), ...secrets, QUERY_LOG_RETENTION: "1 day" }
         yield* Effect.gen(function* () {
           const id = yield* anOldLog
@@ -221,7 +221,7 @@ describeWithPostgres("commands that only read", () => {
     "R74: leave %s schema as it is, and say in one sentence what to do",
     ([kind, change, refusal]) =>
       Effect.gen(function* () {
-        const { url } = yield* freshDatabase
+        const { url } = yield* emptyDatabase
         const env = { DATABASE_URL: Redacted.value(url), ...secrets }
         yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient

@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
-import { freshDatabase, serverUrl } from "../../support/stores/Database.ts"
+import { emptyDatabase, serverUrl } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const guide = readFileSync(new URL("../../../docs/operate/rotation.md", import.meta.url), "utf8")
@@ -19,7 +19,7 @@ const blocks = (language: string): ReadonlyArray<string> =>
 describeWithPostgres("the guide's rotation of the password of Postgres", () => {
   it.live("leaves a second role that migrates the first one's tables, while both can sign in", () =>
     Effect.gen(function* () {
-      const { name, url } = yield* freshDatabase
+      const { name, url } = yield* emptyDatabase
       // Roles belong to the whole server, so each run has its own.
       const suffix = randomUUID().slice(0, 8)
       const named = (text: string): string =>

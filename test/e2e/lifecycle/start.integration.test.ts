@@ -6,7 +6,7 @@ import { targets } from "../../../src/domain/search/Target.ts"
 import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
 import { statusByHost } from "../../support/servers/statusByHost.ts"
-import { freshDatabase, serverUrl } from "../../support/stores/Database.ts"
+import { emptyDatabase, serverUrl } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
@@ -324,7 +324,7 @@ describeWithPostgres("npm start on Postgres without providers", () => {
     "I4: warns of each target while the index is empty, charges nothing, and serves once documents are loaded",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* freshDatabase
+        const { url } = yield* emptyDatabase
         const env = { ...secrets, DATABASE_URL: Redacted.value(url), PORT: `${yield* freePort}`, LOG_FORMAT: "json" }
         const quarry = (...args: ReadonlyArray<string>) =>
           Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { emptyDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
@@ -98,7 +98,7 @@ describe("the backup of an embedded store", () => {
 describeWithPostgres("the backup of a Postgres database", () => {
   it.live("is restored into an empty database only, and a failure shows no password", () =>
     Effect.gen(function* () {
-      const { url } = yield* freshDatabase
+      const { url } = yield* emptyDatabase
       const path = join(yield* temporaryDirectory, "backup")
       const env = { DATABASE_URL: Redacted.value(url) }
       yield* Effect.flatMap(
@@ -116,7 +116,7 @@ describeWithPostgres("the backup of a Postgres database", () => {
         [1, "The database in DATABASE_URL is not empty. Make another one with createdb.\n"]
       )
       yield* Effect.promise(() => writeFile(`${path}.cut`, "PGDMP"))
-      const { url: empty } = yield* freshDatabase
+      const { url: empty } = yield* emptyDatabase
       const cut = yield* backup({ DATABASE_URL: Redacted.value(empty) }, "restore", `${path}.cut`)
       assert.strictEqual(cut.code, 1)
       assert.match(cut.stderr, /^pg_restore failed: /)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { emptyDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 /** Every command is a process that opens the embedded database: a second each, and many where others work too. */
@@ -26,7 +26,7 @@ const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
 const secrets = { AUTH_SECRET: "a".repeat(32), KEY_PEPPER: "k".repeat(32) }
 
 /** The settings of a new database with the schema. On it a command takes half as long as on the embedded store. */
-const postgres = freshDatabase.pipe(
+const postgres = emptyDatabase.pipe(
   Effect.map(({ url }) => ({ DATABASE_URL: Redacted.value(url), ...secrets })),
   Effect.tap((env) => json(env, "migrate"))
 )

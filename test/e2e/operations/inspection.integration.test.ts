@@ -5,14 +5,14 @@ import { SqlClient } from "effect/sql"
 import type { ReplicaStatus } from "../../../src/domain/operations/Status.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { emptyDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 import * as Engine from "../../torture/support/Engine.ts"
 
 const timeout = 360_000
 
-const makeEnv = Effect.map(Effect.all([freshDatabase, Engine.start]), ([{ url }, engine]) => ({
+const makeEnv = Effect.map(Effect.all([emptyDatabase, Engine.start]), ([{ url }, engine]) => ({
   DATABASE_URL: Redacted.value(url),
   SEARXNG_URL: engine,
   AUTH_SECRET: "a secret for tests, of 32 characters or more",

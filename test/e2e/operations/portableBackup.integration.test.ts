@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { temporaryDirectory } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { emptyDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const timeout = 300_000
@@ -27,7 +27,7 @@ describeWithPostgres("quarry backup and quarry restore", () => {
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
-        const { url } = yield* freshDatabase
+        const { url } = yield* emptyDatabase
         const postgres = { DATABASE_URL: Redacted.value(url) }
         const embedded = { DATA_DIR: join(directory, "store") }
         quarry(["migrate"], postgres)
@@ -66,7 +66,7 @@ describeWithPostgres("quarry backup and quarry restore", () => {
     () =>
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
-        const { url } = yield* freshDatabase
+        const { url } = yield* emptyDatabase
         const postgres = { DATABASE_URL: Redacted.value(url) }
         const file = join(directory, "a.backup")
         const empty = quarry(["backup", file], postgres)

@@ -11,15 +11,15 @@ import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { addresses } from "../../support/api/addresses.ts"
 import { makeAccount, makeRecord } from "../../support/api/searches.ts"
 import { useAll } from "../../support/api/useAll.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { emptyDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
-import { describeWithPostgres, layer as emptyPostgres } from "../../support/stores/Postgres.ts"
+import { describeWithPostgres, emptyLayer as emptyPostgres } from "../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 
 const atNewDatabase = <A, E>(
   effect: Effect.Effect<A, E, Layer.Success<ReturnType<typeof SqlStorage.layer>> | SqlClient.SqlClient>
 ) =>
-  Effect.flatMap(freshDatabase, ({ url }) =>
+  Effect.flatMap(emptyDatabase, ({ url }) =>
     Effect.provide(effect, SqlStorage.layer(Postgres.layer({ url, poolSize: 6 })), { local: true })
   )
 

@@ -8,7 +8,7 @@ import * as Pglite from "../../../src/layers/sql/store/Pglite.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { useAll } from "../../support/api/useAll.ts"
 import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
-import { describeWithPostgres, layer as emptyPostgres } from "../../support/stores/Postgres.ts"
+import { describeWithPostgres, emptyLayer as emptyPostgres } from "../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 
 const folder = new URL("releases/", import.meta.url)

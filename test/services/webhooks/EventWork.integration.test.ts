@@ -11,7 +11,7 @@ import * as EventWork from "../../../src/services/webhooks/EventWork.ts"
 import * as InMemory from "../../../src/testing/InMemory.ts"
 import { makeAccount } from "../../support/api/searches.ts"
 import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
-import { describeWithPostgres, layer as emptyPostgres } from "../../support/stores/Postgres.ts"
+import { describeWithPostgres, layer as postgres } from "../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 
 /** A receiver that counts the posts that it has open, and answers them or not. */
@@ -119,6 +119,6 @@ const promises = <E>(database: Layer.Layer<SqlClient.SqlClient, E>, replicas: nu
 
 describe("EventWork over sockets, embedded", () => promises(EmbeddedDatabase.layer, 1))
 describeWithPostgres("EventWork over sockets, Postgres", () => {
-  promises(emptyPostgres, 1)
-  promises(emptyPostgres, 3)
+  promises(postgres, 1)
+  promises(postgres, 3)
 })

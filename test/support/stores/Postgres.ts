@@ -4,12 +4,17 @@ import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import * as Database from "./Database.ts"
 
 /**
- * A client of a new, empty database. Idle connections stay open. Otherwise the pool would check them every 25 seconds,
- * even during the years by which a test advances the clock.
+ * Idle connections stay open. Otherwise the pool would check them every 25 seconds, even during the years by which a test
+ * advances the clock.
  */
-export const layer = Layer.unwrap(
-  Effect.map(Database.freshDatabase, ({ url }) => Postgres.layer({ url, poolSize: 5, idleTimeout: Duration.infinity }))
-)
+const clientOf = (database: typeof Database.freshDatabase) =>
+  Layer.unwrap(Effect.map(database, ({ url }) => Postgres.layer({ url, poolSize: 5, idleTimeout: Duration.infinity })))
+
+/** A client of a new database with the current schema. */
+export const layer = clientOf(Database.freshDatabase)
+
+/** A client of a new, empty database. */
+export const emptyLayer = clientOf(Database.emptyDatabase)
 
 const reachable = await Effect.runPromise(Database.reachable)
 if (!reachable && process.env.QUARRY_REQUIRE_SERVICES === "1") {

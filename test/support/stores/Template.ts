@@ -6,13 +6,14 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect, type Scope } from "effect"
 import { temporaryDirectoryIn } from "../processes/Spawned.ts"
+import { count } from "../profile/started.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
 /**
  * Fingerprint of everything that a store's files depend on: the schema, the test's data, and the versions of programs.
  */
-const fingerprint = (content: unknown): string => {
+export const fingerprint = (content: unknown): string => {
   const hash = createHash("sha256")
     .update(JSON.stringify(content))
     .update(readFileSync(join(root, "package-lock.json")))
@@ -57,5 +58,6 @@ export const copyOf = Effect.fnUntraced(function* (
   }
   const copy = join(yield* temporaryDirectoryIn(storesParent()), "store")
   yield* Effect.promise(() => cp(join(path, "store"), copy, { recursive: true }))
+  count("embedded store")
   return copy
 })

@@ -7,7 +7,7 @@ import * as BackupsSql from "../../../../src/layers/sql/operations/BackupsSql.ts
 import * as Pglite from "../../../../src/layers/sql/store/Pglite.ts"
 import * as Postgres from "../../../../src/layers/sql/store/Postgres.ts"
 import { Backups } from "../../../../src/services/operations/Backups.ts"
-import { freshDatabase } from "../../../support/stores/Database.ts"
+import { emptyDatabase } from "../../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../../support/stores/Postgres.ts"
 
 type Store = Layer.Layer<SqlClient.SqlClient>
@@ -16,7 +16,7 @@ const embedded: Store = Layer.fresh(Layer.orDie(Pglite.layer({ dataDir: undefine
 const server: Store = Layer.fresh(
   Layer.orDie(
     Layer.unwrap(
-      Effect.map(freshDatabase, ({ url }) => Postgres.layer({ url: Redacted.make(Redacted.value(url)), poolSize: 3 }))
+      Effect.map(emptyDatabase, ({ url }) => Postgres.layer({ url: Redacted.make(Redacted.value(url)), poolSize: 3 }))
     )
   )
 )

@@ -5,7 +5,7 @@ import { Effect, Redacted } from "effect"
 import { version } from "../../../../src/domain/version.ts"
 import * as Postgres from "../../../../src/layers/sql/store/Postgres.ts"
 import { useAll } from "../../../support/api/useAll.ts"
-import { freshDatabase } from "../../../support/stores/Database.ts"
+import { emptyDatabase } from "../../../support/stores/Database.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
 
 /**
@@ -13,7 +13,7 @@ import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
  * never after: `node test/layers/sql/releases/make.ts`, with a test server and `pg_dump`.
  */
 const make = Effect.gen(function* () {
-  const { url } = yield* freshDatabase
+  const { url } = yield* emptyDatabase
   yield* Effect.provide(useAll, SqlStorage.layer(Postgres.layer({ url, poolSize: 6 })))
   const dump = execFileSync("pg_dump", ["--inserts", "--no-owner", "--no-acl", Redacted.value(url)])
   writeFileSync(new URL(`${version}.sql.gz`, import.meta.url), gzipSync(dump, { level: 9 }))
