@@ -2,11 +2,22 @@ import { execFileSync, spawn } from "node:child_process"
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { ConfigProvider, Effect, Exit, FileSystem, Layer, Redacted } from "effect"
+import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
+import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
+import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
+import * as Migrations from "../../../src/layers/sql/Migrations.ts"
+import { lockDirectory } from "../../../src/layers/sql/store/DirectoryLock.ts"
+import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { explain } from "../../../src/process/lifecycle/explain.ts"
+import { Secrets } from "../../../src/process/secrets/Secrets.ts"
+import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import { AppConfig } from "../../../src/settings/Settings.ts"
 import { aCaller, found, providing, services } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
-import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
+import { spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 
 const root = new URL("../../../", import.meta.url)
@@ -52,12 +63,33 @@ const taken = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-const provider = (text: string) =>
-  Effect.map(temporaryDirectory, (directory) => {
-    const path = join(directory, "providers.json")
-    writeFileSync(path, text)
-    return path
-  })
+/** What the start prints when one of its parts fails, without starting a process. */
+const complaintOf = <A>(part: Effect.Effect<A, unknown>) =>
+  Effect.map(Effect.exit(part), (exit) =>
+    Exit.isFailure(exit) ? (explain(exit.cause) ?? "a bug") : assert.fail("the part works")
+  )
+
+const settingsFrom = (env: Record<string, string>) =>
+  Effect.provide(
+    AppConfig,
+    AppConfig.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(env))))
+  )
+
+const providersFrom = (text: string) =>
+  ProviderFile.table({ _tag: "file", path: "providers.json" }).pipe(
+    Effect.provide([
+      Layer.mock(UpstreamClient, {}),
+      Layer.mock(DocumentIndex, {}),
+      PacerMemory.layer,
+      FileSystem.layerNoop({ readFileString: () => Effect.succeed(text) }),
+      ConfigProvider.layer(ConfigProvider.fromEnvRecord({}))
+    ])
+  )
+
+const secretsIn = (dataDir: string) =>
+  Effect.provide(Secrets, Layer.fresh(Secrets.layer).pipe(Layer.provide(AppConfig.layerTest({ dataDir }))))
+
+const unreachable = Postgres.layer({ url: Redacted.make("postgres://a:b@127.0.0.1:1/quarry"), poolSize: 1 })
 
 const brave = `{"providers":{"brave":{"type":"brave","apiKey":"\${BRAVE_KEY}"}},"targets":{"alpha_search":[{"provider":"brave"}]}}`
 
@@ -91,33 +123,31 @@ describe("a newcomer's mistakes at the start are one sentence that says what to 
   )
 
   it.live(
-    "ports, directories, database, secrets and providers",
+    "ports, directories and names of settings, as a process that ends",
     () =>
       Effect.gen(function* () {
         const { port } = yield* taken
-        const fresh = { DATA_DIR: yield* EmbeddedStore.directory }
-        assertSays("another program uses the port", yield* endOf({ ...fresh, PORT: `${port}` }))
-
-        const first = yield* spawned("src/main.ts", [], { ...fresh, LOG_FORMAT: "json", PORT: `${yield* freePort}` })
-        yield* first.said("Quarry listens at ")
-        assertSays("two processes on one data directory", yield* endOf(fresh))
-
-        const other = yield* temporaryDirectory
-        writeFileSync(join(other, "letter.txt"), "")
-        assertSays("the data directory holds other files", yield* endOf({ DATA_DIR: other }))
-
-        const secret = Buffer.alloc(32, 7).toString("base64")
-        const database = { DATABASE_URL: "postgres://a:b@127.0.0.1:1/quarry" }
-        assertSays("a database without secrets", yield* endOf(database))
-        assertSays("the database is down", yield* endOf({ ...database, AUTH_SECRET: secret, KEY_PEPPER: secret }))
-
-        const memory = { DATA_DIR: "memory:" }
-        assertSays("a provider without its key", yield* endOf({ ...memory, QUARRY_PROVIDERS: yield* provider(brave) }))
-        const quoted = yield* provider("{'providers': {}}")
-        assertSays("a provider file that is not JSON", yield* endOf({ ...memory, QUARRY_PROVIDERS: quoted }))
-        assertSays("a setting with a typing error", yield* endOf({ ...fresh, DATABSE_URL: "postgres://a", PORT: "x" }))
+        const DATA_DIR = yield* EmbeddedStore.directory
+        assertSays("another program uses the port", yield* endOf({ DATA_DIR, PORT: `${port}` }))
+        yield* lockDirectory(DATA_DIR)
+        assertSays("two processes on one data directory", yield* endOf({ DATA_DIR }))
+        assertSays("a setting with a typing error", yield* endOf({ DATABSE_URL: "postgres://a", PORT: "x" }))
       }),
     timeout
+  )
+
+  it.live("other directories, databases, secrets and providers", () =>
+    Effect.gen(function* () {
+      const other = yield* temporaryDirectory
+      writeFileSync(join(other, "letter.txt"), "")
+      const secrets = secretsIn(other).pipe(Effect.provide(NodeServices.layer))
+      assertSays("the data directory holds other files", yield* complaintOf(secrets))
+      const withoutSecrets = settingsFrom({ DATABASE_URL: "postgres://a:b@127.0.0.1:1/quarry" })
+      assertSays("a database without secrets", yield* complaintOf(withoutSecrets))
+      assertSays("the database is down", yield* complaintOf(Effect.provide(Migrations.run, unreachable)))
+      assertSays("a provider without its key", yield* complaintOf(providersFrom(brave)))
+      assertSays("a provider file that is not JSON", yield* complaintOf(providersFrom("{'providers': {}}")))
+    })
   )
 })
 
