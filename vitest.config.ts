@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config"
 import LongestFirst from "./test/support/LongestFirst.ts"
 
 const integration = "**/*.integration.test.ts"
+const dashboard = "dashboard/**/*.integration.test.ts"
 const system = "**/*.system.test.ts"
 
 // Tests that kill, freeze and time real servers get a second try in the gate, where other work can slow them by a factor of
@@ -11,7 +12,7 @@ const retry = process.env.CI === "true" ? 1 : 0
 // `PROFILE_TESTS=1 npm test` prints where the time goes.
 const profiled = process.env.PROFILE_TESTS === "1"
 
-const globalSetup = "./test/support/stores/dropDatabases.ts"
+const globalSetup = "./test/support/cleanUp.ts"
 
 const client = `${import.meta.dirname}/clients/typescript/src`
 
@@ -46,7 +47,27 @@ export default defineConfig({
           isolate: false
         }
       },
-      { extends: true, test: { name: "integration", include: [`test/${integration}`], globalSetup, retry } },
+      {
+        extends: true,
+        test: {
+          name: "integration",
+          include: [`test/${integration}`],
+          exclude: [`test/${dashboard}`],
+          globalSetup,
+          retry
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "dashboard",
+          include: [`test/${dashboard}`],
+          globalSetup,
+          retry,
+          // A worker's browser and service, which it keeps with its modules, serve all of its files.
+          isolate: false
+        }
+      },
       // They build the image, break a deployment under load, or measure it, which takes minutes of a whole machine.
       { extends: true, test: { name: "system", include: [`test/${system}`], globalSetup, retry } }
     ],

@@ -155,7 +155,7 @@ try {
   rmSync(data, { recursive: true, force: true })
 }
 
-execFileSync("npx", ["vitest", "run", "test/dashboard/whole/pictures.integration.test.ts"], {
+execFileSync("npx", ["vitest", "run", "test/dashboard/whole/pictures.system.test.ts"], {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, QUARRY_UPDATE_PICTURES: "1" }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { assert, layer, type Vitest } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { BrowserContext, Page } from "playwright-core"
 import { renewed } from "../../support/accounts/renewed.ts"
 import { browser, describeWithChromium, type LiveBrowser } from "../../support/processes/Chromium.ts"
@@ -11,8 +11,8 @@ import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 /**
- * The dashboard as people meet it: the real service over HTTP, and Chromium. One process and one browser serve all tests of
- * a file; each test has a person of its own.
+ * The dashboard as people use it: the real service over HTTP, and Chromium. The files of the project `dashboard` share the
+ * modules of their worker, and with them one browser and one service with default settings. Each test has its own person.
  */
 
 export const password = "correct horse battery staple"
@@ -46,9 +46,17 @@ export const serve = Effect.fnUntraced(function* (store: Store, settings: Readon
   return { origin, env, process }
 })
 
-/** The service and a browser, until the scope ends. */
+/** Closed with the worker. Vitest has no hook for that: it sends a signal. */
+const workerScope = Scope.makeUnsafe()
+process.once("SIGTERM", () => {
+  Effect.runPromise(Scope.close(workerScope, Exit.void)).finally(() => process.exit())
+})
+
+const worker = Effect.runSync(Scope.provide(browser, workerScope))
+
+/** The service until the scope ends, and the worker's browser. */
 export const start = Effect.fnUntraced(function* (store: Store, settings: Readonly<Record<string, string>> = {}) {
-  return { ...(yield* serve(store, settings)), browser: yield* browser } satisfies Dashboard
+  return { ...(yield* serve(store, settings)), browser: worker } satisfies Dashboard
 })
 
 export interface Dashboard {
@@ -59,17 +67,29 @@ export interface Dashboard {
   readonly browser: LiveBrowser
 }
 
-/** The service and the browser of a file's tests: started before them, and anew when that failed or the service has ended. */
-export class Running extends Context.Service<Running, { readonly live: Effect.Effect<Dashboard> }>()("test/Running") {
-  static readonly layer = (start: Effect.Effect<Dashboard, unknown, Scope.Scope>) =>
-    Layer.effect(
-      Running,
-      Effect.gen(function* () {
-        const live = yield* renewed(start, ({ process }) => process.isRunning())
-        yield* Effect.exit(live)
-        return { live }
-      })
+const renewedService = (start: Effect.Effect<Dashboard, unknown, Scope.Scope>) =>
+  renewed(start, ({ process }) => process.isRunning())
+
+let shared: Promise<Effect.Effect<Dashboard>> | undefined
+
+/** The worker's service with default settings on the embedded store. */
+const sharedService = Effect.promise(() => {
+  shared ??= Effect.runPromise(Scope.provide(renewedService(start("embedded")), workerScope))
+  return shared
+})
+
+const layerOf = <R>(service: Effect.Effect<Effect.Effect<Dashboard>, never, R>) =>
+  Layer.effect(
+    Running,
+    Effect.tap(
+      Effect.map(service, (live) => ({ live })),
+      ({ live }) => Effect.exit(live)
     )
+  )
+
+/** The service and the browser of a group of tests: started before them, and again if that failed or the service ended. */
+export class Running extends Context.Service<Running, { readonly live: Effect.Effect<Dashboard> }>()("test/Running") {
+  static readonly layer = (start: Effect.Effect<Dashboard, unknown, Scope.Scope>) => layerOf(renewedService(start))
 }
 
 /** A group of tests over one service and one browser. */
@@ -79,8 +99,10 @@ export const describeDashboard = (
   store: Store = "embedded",
   settings: Readonly<Record<string, string>> = {}
 ): void => {
+  const isDefault = store === "embedded" && Object.keys(settings).length === 0
+  const running = isDefault ? layerOf(sharedService) : Running.layer(start(store, settings))
   // With a name, the layer ends after the group. Without one, each retry of a test counts as a test, so it ends too early.
-  const group = () => layer(Running.layer(start(store, settings)), { timeout: "5 minutes" })("in one service", tests)
+  const group = () => layer(running, { timeout: "5 minutes" })("in one service", tests)
   const title = `${name}, on the ${store} store`
   if (store === "embedded") describeWithChromium(title, group)
   else describeWithPostgres(title, () => describeWithChromium("in Chromium", group))

@@ -89,7 +89,7 @@ export const watch = (child: ChildProcess): Spawned => {
 /** A temporary directory in `parent`, removed with the scope. */
 export const temporaryDirectoryIn = (parent: string) =>
   Effect.acquireRelease(
-    Effect.promise(() => mkdtemp(join(parent, "quarry-"))),
+    Effect.promise(() => mkdtemp(join(parent, `quarry-${process.env.QUARRY_TEST_RUN ?? ""}`))),
     (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
   )
 

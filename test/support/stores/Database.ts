@@ -25,7 +25,7 @@ const run = (...statements: ReadonlyArray<string>) =>
 /** True if the server is reachable. */
 export const reachable: Effect.Effect<boolean> = Effect.map(Effect.exit(run("select 1")), Exit.isSuccess)
 
-/** Set during a run of tests (`dropDatabases.ts`), which drops at its end what is left. */
+/** Set during a run of tests (`cleanUp.ts`), which drops at its end what is left. */
 const testRun = process.env.QUARRY_TEST_RUN
 
 /**

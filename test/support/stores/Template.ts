@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { Effect, type Scope } from "effect"
 import { temporaryDirectoryIn } from "../processes/Spawned.ts"
 import { count } from "../profile/started.ts"
+import { memory } from "./storeParents.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
@@ -24,8 +25,6 @@ export const fingerprint = (content: unknown): string => {
   }
   return hash.digest("hex").slice(0, 16)
 }
-
-const memory = "/dev/shm"
 
 /** Space for concurrently open stores of 41 MB each. Containers have 64 MB in memory by default. */
 const neededBytes = 2 ** 30
