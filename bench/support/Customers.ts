@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import pg from "pg"
 import { makeSecret } from "../../src/domain/keys/ApiKey.ts"
 import { pepper } from "../../test/support/stores/SqlStorage.ts"
-import { type Customer, customer, open, type Store } from "../../test/torture/support/Store.ts"
+import { type Customer, customer, open, type Store } from "../../torture/support/Store.ts"
 
 /** Concurrency: as many as the store has connections. */
 const creationsAtOnce = 4

@@ -187,7 +187,7 @@ const responses = [
   ),
   ...inFile(
     "src/http/responses/headers.ts",
-    ["test/http/search/search.test.ts", "test/http/search/idempotency.test.ts"],
+    ["test/http/responses/headers.test.ts"],
     [
       ["an admitted request has Retry-After", "...(decision.admitted ? {} :", "...(decision.limit < 0 ? {} :"],
       [

@@ -1,10 +1,10 @@
 import { Effect, Redacted } from "effect"
+import * as Engine from "../../torture/support/Engine.ts"
+import * as Store from "../../torture/support/Store.ts"
 import { freePort, spawned } from "../support/processes/Spawned.ts"
 import { redisServer } from "../support/servers/RedisServer.ts"
 import * as Database from "../support/stores/Database.ts"
 import { pepper } from "../support/stores/SqlStorage.ts"
-import * as Engine from "../torture/support/Engine.ts"
-import * as Store from "../torture/support/Store.ts"
 
 /** The key of a new account. The operator's commands would be two processes. */
 const keyOn = Effect.fnUntraced(function* (url: Redacted.Redacted) {

@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { type Allowance, giveBack, remaining, split } from "../../../src/domain/accounts/Account.ts"
+import {
+  type Account,
+  type Allowance,
+  accountAt,
+  creditsAvailable,
+  giveBack,
+  remaining,
+  split
+} from "../../../src/domain/accounts/Account.ts"
 
 const allowance = (quota: number | undefined, used: number, balance: number): Allowance => ({
   plan: "starter",
@@ -22,12 +30,26 @@ describe("what remains", () => {
     assert.strictEqual(remaining(allowance(100, 0, 7)), 100)
     assert.strictEqual(remaining(allowance(100, 99, 7)), 1)
     assert.strictEqual(remaining(allowance(100, 100, 7)), 0)
+    assert.strictEqual(creditsAvailable(allowance(100, 40, 7)), 67)
   })
 
   it("R23: never runs out where usage is counted but not refused", () => {
     const counted = allowance(undefined, 1_000_000_000, 0)
     assert.deepStrictEqual(split(counted, 50), { fromQuota: 50, fromBalance: 0 })
     assert.isTrue(Number.isSafeInteger(remaining(counted)))
+  })
+})
+
+describe("R39: an account whose terms change", () => {
+  it("has the next ones from their moment on, and follows calendar months on the trial", () => {
+    const account: Account = {
+      ...{ id: "acc_1", email: "a@example.com", plan: "growth", quota: 75_000, concurrency: 5, cycleStart: 7 },
+      ...{ createdAt: 0, suspendedAt: undefined, next: { plan: "trial", quota: 100, concurrency: 1, at: 1_000 } }
+    }
+    assert.strictEqual(accountAt(account, 999), account)
+    const { next: _, ...terms } = account
+    const after = { ...terms, plan: "trial", quota: 100, concurrency: 1, cycleStart: undefined }
+    assert.deepStrictEqual<unknown>(accountAt(account, 1_000), after)
   })
 })
 

@@ -2,9 +2,9 @@ import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import * as Engine from "../../../torture/support/Engine.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { describeWithServers, type PostgresServer, postgresServer } from "../../support/servers/PostgresServer.ts"
-import * as Engine from "../../torture/support/Engine.ts"
 
 const timeout = 180_000
 

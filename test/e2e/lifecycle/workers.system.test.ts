@@ -1,14 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
+import * as Client from "../../../torture/support/Client.ts"
+import * as Engine from "../../../torture/support/Engine.ts"
+import * as Replica from "../../../torture/support/Replica.ts"
+import * as Store from "../../../torture/support/Store.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { childrenOf } from "../../support/processes/workers.ts"
 import { statusByHost } from "../../support/servers/statusByHost.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import * as Client from "../../torture/support/Client.ts"
-import * as Engine from "../../torture/support/Engine.ts"
-import * as Replica from "../../torture/support/Replica.ts"
-import * as Store from "../../torture/support/Store.ts"
 
 const timeout = 300_000
 

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import * as Engine from "../../../torture/support/Engine.ts"
 import { call, connected, refusedCall } from "../../support/api/McpClient.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, redisServer } from "../../support/servers/RedisServer.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import * as Engine from "../../torture/support/Engine.ts"
 
 const timeout = 120_000
 

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { drills } from "../../drill/drills.ts"
-import { run, table } from "../../drill/main.ts"
+import { drills } from "../../../drill/drills.ts"
+import { run, table } from "../../../drill/main.ts"
 import { describeWithServers } from "../../support/servers/PostgresServer.ts"
 import { describeWithRedis } from "../../support/servers/RedisServer.ts"
 

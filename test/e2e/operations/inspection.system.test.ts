@@ -4,11 +4,11 @@ import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ReplicaStatus } from "../../../src/domain/operations/Status.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import * as Engine from "../../../torture/support/Engine.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { emptyDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import * as Engine from "../../torture/support/Engine.ts"
 
 const timeout = 360_000
 

@@ -1,5 +1,5 @@
+import { contention } from "../../../torture/scenarios/contention.ts"
 import { holds } from "../../support/stores/holds.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { contention } from "../../torture/scenarios/contention.ts"
 
 describeWithPostgres("the whole service, broken on purpose", () => holds(contention, 2))

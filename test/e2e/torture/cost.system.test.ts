@@ -1,9 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
+import { mutations, tryMutation } from "../../../torture/mutations.ts"
+import { cost } from "../../../torture/scenarios/cost.ts"
+import { run } from "../../../torture/torture.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { mutations, tryMutation } from "../../torture/mutations.ts"
-import { cost } from "../../torture/scenarios/cost.ts"
-import { run } from "../../torture/torture.ts"
 
 /** A loaded machine takes several times as long as the minute of CPU time that the requests need. */
 const timeout = 1_800_000

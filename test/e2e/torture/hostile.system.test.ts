@@ -1,5 +1,5 @@
+import { hostile } from "../../../torture/scenarios/hostile.ts"
 import { holds } from "../../support/stores/holds.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { hostile } from "../../torture/scenarios/hostile.ts"
 
 describeWithPostgres("the whole service, broken on purpose", () => holds(hostile, 1))

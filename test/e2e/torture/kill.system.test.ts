@@ -1,5 +1,5 @@
+import { kill } from "../../../torture/scenarios/kill.ts"
 import { holds } from "../../support/stores/holds.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { kill } from "../../torture/scenarios/kill.ts"
 
 describeWithPostgres("the whole service, broken on purpose", () => holds(kill, 4))

@@ -1,5 +1,5 @@
+import { requests } from "../../../torture/scenarios/requests.ts"
 import { holds } from "../../support/stores/holds.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { requests } from "../../torture/scenarios/requests.ts"
 
 describeWithPostgres("the whole service, broken on purpose", () => holds(requests, 2))

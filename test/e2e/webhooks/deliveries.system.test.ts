@@ -4,11 +4,11 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { cpuMs } from "../../../torture/support/Subprocess.ts"
 import { fakePolar, webhookSecret } from "../../support/polar/FakePolar.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { cpuMs } from "../../torture/support/Subprocess.ts"
 
 type Headers = Readonly<Record<string, string>>
 

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Scenario } from "../../torture/Scenario.ts"
-import { run } from "../../torture/torture.ts"
+import type { Scenario } from "../../../torture/Scenario.ts"
+import { run } from "../../../torture/torture.ts"
 
 const timeout = 900_000
 
