@@ -35,7 +35,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/quarry-tests` },
     // What the service logs matters only where a test fails.
     silent: "passed-only",
-    // Every test is in one of them. `npm test` runs the first two, and `npm run test:all`, which the gate runs, all three.
+    // Every test is in one of them. `npm test` runs the first three, and `npm run test:all`, which the gate runs, all four.
     projects: [
       {
         extends: true,
@@ -68,7 +68,7 @@ export default defineConfig({
           isolate: false
         }
       },
-      // They build the image, break a deployment under load, or measure it, which takes minutes of a whole machine.
+      // They need other programs, build the image, break a deployment under load, or measure it, which takes minutes.
       { extends: true, test: { name: "system", include: [`test/${system}`], globalSetup, retry } }
     ],
     setupFiles: profiled ? ["./test/support/profile/use.ts"] : [],

@@ -68,7 +68,10 @@ export const tryMutation = async (directory: string, mutation: ContractMutation)
     child.stderr.on("data", (chunk) => {
       errors += chunk
     })
+    const kill = () => void child.kill()
+    process.once("exit", kill)
     const code = await new Promise((resolve) => child.once("close", resolve))
+    process.off("exit", kill)
     const seconds = (performance.now() - startedAt) / 1_000
     if (code === 0) return { foundBy: undefined, seconds }
     if (!existsSync(output)) stop(`"${mutation.name}" did not run: ${errors}`)

@@ -6,6 +6,7 @@ import { isStateless, readStateless } from "../../src/mcp/stateless.ts"
 import { currentCall, currentMeta, currentRequest, post, request } from "../support/api/Mcp.ts"
 import { aCaller, found, providing, services } from "../support/api/Services.ts"
 import * as TestApi from "../support/api/TestApi.ts"
+import { wholeStackRuns } from "../support/wholeStackRuns.ts"
 
 const layer = services(providing(() => Effect.succeed(found(2))))
 
@@ -264,7 +265,7 @@ describe("the official server's rules", () => {
           const expected = theirs.status === 400 && refusals.includes(theirs.code) ? theirs.code : 0
           assert.strictEqual(refusal, expected, JSON.stringify({ headers, body, theirs, ours }))
         }),
-        { numRuns: 300 }
+        { numRuns: wholeStackRuns }
       )
     )
   )

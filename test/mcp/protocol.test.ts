@@ -6,6 +6,7 @@ import { currentCall, initialize, post, request, toolCall } from "../support/api
 import { aCaller, found, providing, services, servicesOver, unlimited } from "../support/api/Services.ts"
 import * as TestApi from "../support/api/TestApi.ts"
 import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
+import { wholeStackRuns } from "../support/wholeStackRuns.ts"
 
 const answering = providing(() => Effect.succeed(found(1)))
 const layer = services(answering)
@@ -396,7 +397,7 @@ describe("anything at all", () => {
               })
             )
           ),
-          { numRuns: 500 }
+          { numRuns: wholeStackRuns }
         )
       )
       const deep = `${'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":'}${"[".repeat(400_000)}${"]".repeat(400_000)}}}`

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { createQuarry, type Quarry } from "../../../clients/typescript/src/index.ts"
 import type { TestAnswer, TestSearch } from "../../../clients/typescript/src/testing/index.ts"
 import { freePort } from "../../support/servers/freePort.ts"
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 import { collect, errorOf, using } from "./support.ts"
 
 const growth = { plan: "growth" } as const
@@ -188,7 +189,7 @@ describe("@quarry/client: a network that fails", () => {
           assert.deepInclude(quarry.last, { replayed: true, creditsUsed: 0 })
           assert.strictEqual((await test.account()).used, calls)
         }),
-        { numRuns: 60 }
+        { numRuns: wholeStackRuns }
       )
     }))
 
@@ -274,7 +275,7 @@ describe("@quarry/client: a network that fails", () => {
           )
           assert.strictEqual((await test.account()).used, 3 * streams)
         }),
-        { numRuns: 30 }
+        { numRuns: wholeStackRuns }
       )
     }))
 

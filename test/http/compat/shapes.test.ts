@@ -10,6 +10,7 @@ import { everyShape } from "../../support/api/Compat.ts"
 import { aCaller, found, providing, servicesOver, unlimited } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 
 let asked: SearchRequest | undefined
 
@@ -240,7 +241,7 @@ describe("hostile requests", () => {
             await hasNoFault(get(`/compat/searxng?${parameters}`))
             await hasNoFault(post("/compat/searxng", parameters, form))
           }),
-          { numRuns: 30 }
+          { numRuns: wholeStackRuns }
         )
       )
       for (const query of ["%", "%ff", "q=%ff", "q=%00", "q=css&language=%ff", "&&==&", `q=${"a".repeat(8000)}`]) {

@@ -7,6 +7,7 @@ import { BodyTooLarge, UpstreamClient } from "../../../src/layers/providers/Upst
 import { firstOf, foundations } from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { type UpstreamFixture, upstreams } from "../../support/servers/upstreams.ts"
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 
 /** Of CPU: other work on the machine must not count. */
 const maxMs = 1_000
@@ -137,7 +138,7 @@ for (const fixture of upstreams) {
             fc.constantFrom(...pathsOf(fixture.answer([1, 2])), ...names.map((name) => [name])),
             (json, path) => Effect.runPromise(survives(fixture, replaced(fixture.answer([1, 2]), path, json)))
           ),
-          { numRuns: 100 }
+          { numRuns: wholeStackRuns }
         )
       )
     )

@@ -3,6 +3,7 @@ import { finished } from "node:stream/promises"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { copyLines } from "../../../src/process/workers/WorkerProcess.ts"
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 
 /** Cuts the bytes at these places. */
 const pieces = (bytes: Buffer, cuts: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
@@ -38,7 +39,7 @@ describe("the log of workers", () => {
           for (const piece of written) assert.isTrue(piece.endsWith("\n"))
         }
       ),
-      { numRuns: 50 }
+      { numRuns: wholeStackRuns }
     )
   })
 })

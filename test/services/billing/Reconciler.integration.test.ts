@@ -13,6 +13,7 @@ import { discrepanciesOf, makeAccount } from "../../support/api/searches.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres, layer as postgres } from "../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 
 /** Two replicas, each with a pool of its own, on one database and with one payment provider. */
 const twoReplicas = Effect.gen(function* () {
@@ -29,16 +30,13 @@ const twoReplicas = Effect.gen(function* () {
 
 const rounds = 25
 
-/** Each is a story of some hundred statements: the suite has time for some, `QUARRY_SEQUENCES=200` for many. */
-const sequences = Number(process.env.QUARRY_SEQUENCES ?? 40)
-
 describeWithPostgres("Reconciler on Postgres", () => {
   layer(SqlStorage.layer(postgres))("with one replica", (it) => {
     it.effect.prop(
       "I1, I2, R37, R38, R40, R41: after any sequence and one sweep the books say what the provider says",
       { sequence: Sequence },
       ({ sequence }) => withProvider(runSequence(sequence, { verifiesEachStep: false })),
-      { timeout: 600_000, arbitrary: { runs: sequences } }
+      { timeout: 600_000, arbitrary: { runs: wholeStackRuns } }
     )
   })
 

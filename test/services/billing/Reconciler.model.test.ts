@@ -2,9 +2,7 @@ import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runSequence, Sequence, withProvider } from "../../support/accounts/BillingModel.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
-
-/** The suite has time for some, `QUARRY_SEQUENCES=10000` for many. */
-const sequences = Number(process.env.QUARRY_SEQUENCES ?? 2_000)
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 
 describe("Reconciler", () => {
   it.effect.prop(
@@ -14,6 +12,6 @@ describe("Reconciler", () => {
       withProvider(runSequence(sequence, { verifiesEachStep: true })).pipe(
         Effect.provide(MemoryStorage.layer, { local: true })
       ),
-    { timeout: 600_000, arbitrary: { runs: sequences } }
+    { timeout: 600_000, arbitrary: { runs: wholeStackRuns } }
   )
 })

@@ -12,6 +12,7 @@ import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { aCaller, found, providing, services } from "../../support/api/Services.ts"
 import { advance } from "../../support/Time.ts"
 import { traced } from "../../support/Traces.ts"
+import { wholeStackRuns } from "../../support/wholeStackRuns.ts"
 
 const rowsOf = (queries: ReadonlyArray<unknown>): BulkRows => Result.getOrThrow(parseBulk({ queries }))
 
@@ -349,7 +350,7 @@ describe("Bulk accounting", () => {
             )
           }
         ),
-        { numRuns: 100 }
+        { numRuns: wholeStackRuns }
       ),
     60_000
   )

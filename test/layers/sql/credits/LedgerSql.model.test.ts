@@ -11,6 +11,7 @@ import { Backdoor } from "../../../support/stores/Backdoor.ts"
 import * as EmbeddedDatabase from "../../../support/stores/EmbeddedDatabase.ts"
 import * as MemoryStorage from "../../../support/stores/MemoryStorage.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
+import { wholeStackRuns } from "../../../support/wholeStackRuns.ts"
 
 const small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
 
@@ -99,6 +100,6 @@ layer(Both.layer)("LedgerSql against LedgerMemory", (it) => {
       assert.deepStrictEqual(yield* Effect.provide(observe(steps), database), expected)
       assert.deepStrictEqual(expected.at(-1), [])
     }),
-    { timeout: 60_000, arbitrary: { runs: 40 } }
+    { timeout: 600_000, arbitrary: { runs: wholeStackRuns } }
   )
 })
