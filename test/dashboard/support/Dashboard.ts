@@ -264,8 +264,34 @@ const findViolations = (page: Page, within: string): Promise<ReadonlyArray<Viola
   return page.evaluate(`axe.run(${JSON.stringify({ include: [within] })}, ${options}).then((it) => it.violations)`)
 }
 
-/** Checks the page as it is, or what a selector finds, against WCAG 2.2 AA in both color schemes, and its width. */
+/** Elements that differ in what axe looks at: name, classes, state, and which attributes they have. */
+const kindsOf = (page: Page, within: string): Promise<ReadonlyArray<string>> =>
+  page.evaluate(`[...new Set([...document.querySelectorAll(${JSON.stringify(`${within}, ${within} *`)})].map((it) =>
+    it.tagName + Array.from(it.attributes, ({ name, value }) =>
+      /^(class|role|type|data-|aria-(checked|current|disabled|expanded|hidden|invalid|pressed|selected))/.test(name)
+        ? name + "=" + value : name).sort()))]`)
+
+/** The kinds of elements on each page in which this worker has found no violation. */
+const checkedKinds = new Map<string, ReadonlySet<string>>()
+
+/**
+ * Checks the page as it is, or what a selector finds, against WCAG 2.2 AA in both color schemes, and its width. Runs axe
+ * only if the page has an element of a kind that was not checked there before.
+ */
 export const expectAccessible = async (page: Page, within = "html"): Promise<void> => {
+  const path = new URL(page.url()).pathname.replaceAll(/[a-z]+_[0-9a-f]{32}/g, "ID")
+  const place = `${path} ${within} ${page.viewportSize()?.width}`
+  const before = checkedKinds.get(place) ?? new Set()
+  const kinds = await kindsOf(page, within)
+  if (!kinds.every((kind) => before.has(kind))) {
+    await expectNoViolations(page, within)
+    checkedKinds.set(place, new Set([...before, ...kinds]))
+  }
+  const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
+  assert.isAtMost(overflow, 0, "the page scrolls sideways")
+}
+
+const expectNoViolations = async (page: Page, within: string): Promise<void> => {
   await ensureAxe(page)
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme })
@@ -275,6 +301,4 @@ export const expectAccessible = async (page: Page, within = "html"): Promise<voi
     assert.deepStrictEqual(found, [])
   }
   await page.emulateMedia({ colorScheme: "light" })
-  const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
-  assert.isAtMost(overflow, 0, "the page scrolls sideways")
 }

@@ -131,3 +131,13 @@ describe("R50: changes of bounds", () => {
     )
   })
 })
+
+describe("R50: the networks of a key", () => {
+  it("are 1 to 32", () => {
+    const networks = (count: number) => Array.from({ length: count }, (_, index) => `203.0.113.${index}/32`)
+    assert.deepStrictEqual(
+      [0, 1, 32, 33].map((count) => Result.isSuccess(parseApiKeyChange({ networks: networks(count) }))),
+      [false, true, true, false]
+    )
+  })
+})

@@ -240,6 +240,7 @@ describe("an endpoint's address", () => {
     for (const allowsPrivate of [true, false]) {
       assert.match(addressFault("ftp://example.com/", allowsPrivate) ?? "", /https:\/\//)
       assert.match(addressFault("https://a:b@example.com/", allowsPrivate) ?? "", /user name or password/)
+      assert.match(addressFault("https://:b@example.com/", allowsPrivate) ?? "", /user name or password/)
       assert.match(addressFault("https://example.com/#", allowsPrivate) ?? "", /fragment/)
       assert.match(addressFault("example.com", allowsPrivate) ?? "", /an https address/)
       assert.match(addressFault(`https://example.com/${"a".repeat(2_000)}`, allowsPrivate) ?? "", /at most 2000/)

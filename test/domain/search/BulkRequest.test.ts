@@ -73,3 +73,25 @@ describe("R70: the cost of a batch", () => {
     assert.strictEqual(furthest, 20)
   })
 })
+
+describe("a batch", () => {
+  it("R16: has 1 to 50 rows", () => {
+    const rows = (count: number) => parseBulk({ queries: Array.from({ length: count }, () => "a") })
+    assert.deepStrictEqual(
+      [0, 1, 50, 51].map((count) => Result.isSuccess(rows(count))),
+      [false, true, true, false]
+    )
+  })
+
+  it("R17: refuses a row that asks for another page than the first, or for safe search", () => {
+    const queries = [{}, { page: 1 }, { page: 2 }, { safe: "off" }, { safe: "strict" }].map((row) => ({
+      query: "a",
+      ...row
+    }))
+    const rows = Result.getOrThrow(parseBulk({ queries }))
+    assert.deepStrictEqual(
+      rows.map((row) => (Result.isFailure(row) ? row.failure._tag : "a search")),
+      ["a search", "a search", "unsupported_parameter", "a search", "unsupported_parameter"]
+    )
+  })
+})
