@@ -1,6 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { maxFailingMs, maxRetryAfterMs, waitAfter } from "../../../src/domain/webhooks/Event.ts"
+import {
+  defaultEventSettings,
+  maxFailingMs,
+  maxRetryAfterMs,
+  shownError,
+  unreachableError,
+  waitAfter
+} from "../../../src/domain/webhooks/Event.ts"
 
 const second = 1_000
 const minute = 60 * second
@@ -61,5 +68,16 @@ describe("waitAfter", () => {
         )
       })
     )
+  })
+})
+
+describe("what an account sees of its events", () => {
+  it("R53: an unreachable endpoint without the reason, and any other error as it is", () => {
+    assert.strictEqual(shownError(unreachableError("ECONNREFUSED 10.0.0.7:443")), "the endpoint could not be reached")
+    assert.strictEqual(shownError("the endpoint responded with 500"), "the endpoint responded with 500")
+  })
+
+  it("R53: credits are low at 80 and 95 percent unless it chose others", () => {
+    assert.deepStrictEqual(defaultEventSettings.lowPercents, [80, 95])
   })
 })

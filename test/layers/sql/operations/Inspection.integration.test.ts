@@ -153,7 +153,7 @@ const suite = <E>(kind: Kind, database: Layer.Layer<SqlClient.SqlClient, E>) => 
 
 suite("embedded", Pglite.layer({ dataDir: undefined }))
 
-Postgres.describeWithPostgres("Postgres", () => suite("postgres", Postgres.layer))
+Postgres.describeWithPostgres("Postgres", () => suite("postgres", Postgres.emptyLayer))
 
 layer(
   Overview.layer("0.1.0").pipe(
