@@ -358,7 +358,7 @@ const work = [
     "src/domain/providers/Fusion.ts",
     ["test/domain/providers/Fusion.test.ts"],
     [
-      ["a list counts twice", "if (before.lists.includes(list)) return", ""],
+      ["the worst result is first", "b.score - a.score ||", "a.score - b.score ||"],
       ["the first rank decides", "rankOffset = 60", "rankOffset = 0"]
     ]
   ),
