@@ -22,7 +22,7 @@ export const readSource = (file: string): string => readFileSync(join(root, file
 /** A copy of the checkout, so that its sources stay as they are even if this process is killed. */
 export const makeCopy = (): { readonly directory: string; readonly remove: () => void } => {
   const directory = mkdtempSync(join(tmpdir(), "quarry-mutations-"))
-  const remove = () => rmSync(directory, { recursive: true, force: true })
+  const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
   process.once("exit", remove)
   for (const name of readdirSync(root)) {
     if (!leftOut.has(name)) cpSync(join(root, name), join(directory, name), { recursive: true })

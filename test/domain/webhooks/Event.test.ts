@@ -77,6 +77,10 @@ describe("what an account sees of its events", () => {
     assert.strictEqual(shownError("the endpoint responded with 500"), "the endpoint responded with 500")
   })
 
+  it("R53: waits that vary by a tenth in both directions", () => {
+    assert.deepStrictEqual([waitAfter(1, 0), waitAfter(1, 0.5), waitAfter(1, 1)], [4_500, 5_000, 5_500])
+  })
+
   it("R53: credits are low at 80 and 95 percent unless it chose others", () => {
     assert.deepStrictEqual(defaultEventSettings.lowPercents, [80, 95])
   })
