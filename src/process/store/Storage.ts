@@ -30,7 +30,8 @@ import { Secrets } from "../secrets/Secrets.ts"
 const databaseWith = (options: { readonly readOnly: boolean }) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir, embeddedSync } =
+        yield* AppConfig
       if (databaseUrl !== undefined) {
         return Postgres.layer({
           url: databaseUrl,
@@ -42,7 +43,11 @@ const databaseWith = (options: { readonly readOnly: boolean }) =>
       }
       yield* Secrets
       const Pglite = yield* Effect.promise(() => import("../../layers/sql/store/Pglite.ts"))
-      return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir, ...options })
+      return Pglite.layer({
+        dataDir: dataDir === "memory:" ? undefined : dataDir,
+        sync: embeddedSync === "on",
+        ...options
+      })
     })
   ).pipe(Layer.provideMerge(Secrets.layer))
 

@@ -1,4 +1,5 @@
-// Run by EmbeddedStore.ts. Creates the embedded database in the directory given as the only argument.
+// Run by EmbeddedStore.ts. Creates the embedded database in the directory given as the first argument. The second is the
+// value of EMBEDDED_SYNC.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
@@ -7,9 +8,9 @@ import * as NewStore from "../../layers/sql/store/NewStore.ts"
 import { codeOf, complain } from "../lifecycle/exit.ts"
 import { fillFirstIn } from "./starterIndex.ts"
 
-const [dataDir = ""] = process.argv.slice(2)
+const [dataDir = "", sync] = process.argv.slice(2)
 
-NewStore.make(dataDir, Effect.provide(fillFirstIn(dataDir), DocumentIndexSql.layer)).pipe(
+NewStore.make({ dataDir, sync: sync !== "off" }, Effect.provide(fillFirstIn(dataDir), DocumentIndexSql.layer)).pipe(
   Effect.provide(NodeServices.layer),
   Effect.tapCause(complain),
   NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, end) => end(codeOf(exit)) })

@@ -9,21 +9,35 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
 import { readEmptyDatabase } from "./emptyDatabase.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
+import { syncTree } from "./SyncedFiles.ts"
 
 export interface PgliteOptions {
   /** Used by one process at a time. Undefined keeps the data in memory. */
   readonly dataDir: string | undefined
   readonly readOnly?: boolean | undefined
+  /** False for data that may be lost in a power cut. By default, every commit waits for the disk. */
+  readonly sync?: boolean | undefined
 }
 
 /** The default of 128 MB is allocated at once, and the OS caches the files anyway. */
 const sharedBuffers = "16MB"
 
+/** PGlite's default, which turns syncs off. */
+const withoutSync = "-F"
+
+/** Settings that a commit survives a power cut with. PGlite ignores `fdatasync`, the default method. */
+const durableSettings = ["fsync=on", "wal_sync_method=fsync", "synchronous_commit=on", "full_page_writes=on"]
+
+const startParams = (sync: boolean): Array<string> => [
+  ...PGlite.defaultStartParams.filter((param) => !sync || param !== withoutSync),
+  ...[`shared_buffers=${sharedBuffers}`, ...(sync ? durableSettings : [])].flatMap((setting) => ["-c", setting])
+]
+
 export const layer = (
   options: PgliteOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>
   Layer.unwrap(
-    Effect.map(open(options.dataDir), (database) =>
+    Effect.map(open(options), (database) =>
       PgClient.layer({
         stream: () => new Connection(database, options.readOnly === true ? [...reset, noWrites] : reset),
         ssl: false,
@@ -38,17 +52,21 @@ export const layer = (
     )
   )
 
-const open = Effect.fnUntraced(function* (
-  dataDir: string | undefined
-): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
+const open = Effect.fnUntraced(function* ({
+  dataDir,
+  sync = true
+}: PgliteOptions): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
   if (dataDir !== undefined) yield* lockDirectory(dataDir)
   return yield* Effect.acquireRelease(
-    dataDir === undefined ? start(undefined, "the in-memory database") : openDirectory(dataDir),
+    dataDir === undefined ? startInMemory : openDirectory(dataDir, sync),
     (database) => Effect.promise(() => database.close()).pipe(Effect.ignoreCause)
   )
 })
 
-const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.Return<PGlite, StorageUnavailable> {
+const openDirectory = Effect.fnUntraced(function* (
+  dataDir: string,
+  sync: boolean
+): Effect.fn.Return<PGlite, StorageUnavailable> {
   const directory = join(dataDir, "postgres")
   const foreign = yield* Effect.try({
     try: () => {
@@ -61,21 +79,29 @@ const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.R
     catch: (error) => unusableDirectory(dataDir, error)
   })
   if (foreign) return yield* unusable(directory, "it holds files but no database")
-  return yield* start(directory, directory)
+  return yield* startIn(directory, sync)
 })
 
-const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
+const startInMemory = Effect.tryPromise({
+  try: async () => PGlite.create({ startParams: startParams(false), loadDataDir: await readEmptyDatabase() }),
+  catch: () => unusable("the in-memory database", "its files are damaged, incomplete or of another version")
+})
+
+const startIn = (directory: string, sync: boolean): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
     try: async () => {
-      const isNew = directory === undefined || !existsSync(join(directory, "PG_VERSION"))
-      return await PGlite.create({
-        startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${sharedBuffers}`],
-        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
+      const isNew = !existsSync(join(directory, "PG_VERSION"))
+      const database = await PGlite.create({
+        startParams: startParams(sync),
+        fs: new PrivateFiles(directory, { sync }),
         ...(isNew ? { loadDataDir: await readEmptyDatabase() } : {})
       })
+      // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
+      if (sync) await syncTree(directory)
+      return database
     },
     // The database reports any of these as an abort without a reason.
-    catch: () => unusable(name, "its files are damaged, incomplete or of another version")
+    catch: () => unusable(directory, "its files are damaged, incomplete or of another version")
   })
 
 const unusable = (directory: string, reason: string): StorageUnavailable =>
