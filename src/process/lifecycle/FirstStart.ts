@@ -11,7 +11,7 @@ import { Readiness } from "../../services/operations/Readiness.ts"
 import { Providers } from "../../services/providers/Providers.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { LogFormat } from "../Logging.ts"
-import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
+import { fill, fillIn, fillRestIn } from "../store/starterIndex.ts"
 import { type DeveloperAccess, developerEmail, greet, storageLine } from "./Greeting.ts"
 
 /** Leaves the CPU to the start and the first search. */
@@ -46,7 +46,7 @@ export class FirstStart extends Context.Service<
         .pipe(Effect.catchTag("not_found", () => accounts.create({ email: developerEmail, plan: "business" })))
       // The key is created last: if it is missing, the first start was interrupted and is repeated.
       if ((yield* keys.list(account.id)).length > 0) return { access: undefined }
-      if (yield* fillFirst) yield* inBackground(fillRest)
+      yield* dataDir === "memory:" ? fill : fillIn(dataDir)
       const { link } = yield* Effect.flatMap(People, (people) => people.makeSignInLink(account))
       const { secret: key } = yield* keys.create(account.id, { label: "developer", mode: "live" })
       return { access: { key, link } }

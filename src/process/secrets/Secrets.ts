@@ -57,7 +57,9 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   )
 
   /** Recurses itself, because Node's recursion never ends under a directory that accepts no entries, such as /proc. */
-  const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
+  const makeDirectory = (
+    path: string
+  ): Effect.Effect<void, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
     Effect.gen(function* () {
       if (yield* files.exists(path)) return
       const { dirname } = yield* Path.Path

@@ -7,15 +7,22 @@ import * as Migrations from "../Migrations.ts"
 import { isMade, lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
 import * as Pglite from "./Pglite.ts"
 import { syncDirectory, syncTree } from "./SyncedFiles.ts"
+import type { Template } from "./templates.ts"
 
 /** In the same directory as the database, so that it can be renamed. */
 const draftName = "unfinished"
 
 const neededMegabytes = 100
 
+export interface NewStoreOptions {
+  readonly dataDir: string
+  readonly sync: boolean
+  readonly template?: Template
+}
+
 /** Renames the database once it is complete. After a kill or a power cut, the next start begins again. */
 export const make = <E, R>(
-  { dataDir, sync }: { readonly dataDir: string; readonly sync: boolean },
+  { dataDir, sync, template = "empty" }: NewStoreOptions,
   fill: Effect.Effect<void, E, R | SqlClient.SqlClient>
 ): Effect.Effect<void, StorageUnavailable, Exclude<R, SqlClient.SqlClient>> => {
   const draft = join(dataDir, draftName)
@@ -23,7 +30,7 @@ export const make = <E, R>(
     try: () => rmSync(draft, { recursive: true, force: true }),
     catch: (error) => unusableDirectory(dataDir, error)
   })
-  const database = Layer.provideMerge(Migrations.layer, Pglite.layer({ dataDir: draft, sync: false }))
+  const database = Layer.provideMerge(Migrations.layer, Pglite.layer({ dataDir: draft, sync: false, template }))
   const whole = Effect.gen(function* () {
     // Another process may have created it before this one obtained the lock.
     if (isMade(dataDir)) return

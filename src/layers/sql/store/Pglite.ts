@@ -7,9 +7,9 @@ import { PGlite } from "@electric-sql/pglite"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
-import { readEmptyDatabase } from "./emptyDatabase.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
 import { syncTree } from "./SyncedFiles.ts"
+import { readTemplate, type Template } from "./templates.ts"
 
 export interface PgliteOptions {
   /** Used by one process at a time. Undefined keeps the data in memory. */
@@ -17,6 +17,8 @@ export interface PgliteOptions {
   readonly readOnly?: boolean | undefined
   /** False for data that may be lost in a power cut. By default, every commit waits for the disk. */
   readonly sync?: boolean | undefined
+  /** The contents of a new database. Empty by default. */
+  readonly template?: Template | undefined
 }
 
 /** The default of 128 MB is allocated at once, and the OS caches the files anyway. */
@@ -54,18 +56,20 @@ export const layer = (
 
 const open = Effect.fnUntraced(function* ({
   dataDir,
-  sync = true
+  sync = true,
+  template = "empty"
 }: PgliteOptions): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
   if (dataDir !== undefined) yield* lockDirectory(dataDir)
   return yield* Effect.acquireRelease(
-    dataDir === undefined ? startInMemory : openDirectory(dataDir, sync),
+    dataDir === undefined ? startInMemory(template) : openDirectory(dataDir, sync, template),
     (database) => Effect.promise(() => database.close()).pipe(Effect.ignoreCause)
   )
 })
 
 const openDirectory = Effect.fnUntraced(function* (
   dataDir: string,
-  sync: boolean
+  sync: boolean,
+  template: Template
 ): Effect.fn.Return<PGlite, StorageUnavailable> {
   const directory = join(dataDir, "postgres")
   const foreign = yield* Effect.try({
@@ -79,22 +83,23 @@ const openDirectory = Effect.fnUntraced(function* (
     catch: (error) => unusableDirectory(dataDir, error)
   })
   if (foreign) return yield* unusable(directory, "it holds files but no database")
-  return yield* startIn(directory, sync)
+  return yield* startIn(directory, sync, template)
 })
 
-const startInMemory = Effect.tryPromise({
-  try: async () => PGlite.create({ startParams: startParams(false), loadDataDir: await readEmptyDatabase() }),
-  catch: () => unusable("the in-memory database", "its files are damaged, incomplete or of another version")
-})
+const startInMemory = (template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
+  Effect.tryPromise({
+    try: async () => PGlite.create({ startParams: startParams(false), loadDataDir: await readTemplate(template) }),
+    catch: () => unusable("the in-memory database", "its files are damaged, incomplete or of another version")
+  })
 
-const startIn = (directory: string, sync: boolean): Effect.Effect<PGlite, StorageUnavailable> =>
+const startIn = (directory: string, sync: boolean, template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
     try: async () => {
       const isNew = !existsSync(join(directory, "PG_VERSION"))
       const database = await PGlite.create({
         startParams: startParams(sync),
         fs: new PrivateFiles(directory, { sync }),
-        ...(isNew ? { loadDataDir: await readEmptyDatabase() } : {})
+        ...(isNew ? { loadDataDir: await readTemplate(template) } : {})
       })
       // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
       if (sync) await syncTree(directory)

@@ -41,10 +41,7 @@ export const syncTree = async (directory: string): Promise<void> => {
   const at = entries.map((entry) => ({ path: join(entry.parentPath, entry.name), entry }))
   const files = at.filter(({ entry }) => entry.isFile()).map(({ path }) => ({ path, flag: "r+" }))
   const directories = [directory, ...at.filter(({ entry }) => entry.isDirectory()).map(({ path }) => path)]
-  const remaining = [
-    ...files,
-    ...(canSyncDirectories ? directories.map((path) => ({ path, flag: "r" })) : [])
-  ].values()
+  const remaining = [...files, ...(canSyncDirectories ? directories.map((path) => ({ path, flag: "r" })) : [])].values()
   const syncSome = async () => {
     for (const { flag, path } of remaining) await syncEntry(path, flag)
   }
