@@ -3,7 +3,6 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import { rowOf } from "../Rows.ts"
 import { StorageUnavailable } from "./DirectoryLock.ts"
-import { lostPrepared } from "./FaultyConnections.ts"
 import { connect, type PostgresOptions, poolerAdvice } from "./Postgres.ts"
 
 const encodingRow = rowOf(Schema.Struct({ encoding: Schema.String }))
@@ -18,20 +17,26 @@ const checkEncoding = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   })
 })
 
+const probe = "select 1 as prepared"
+
+const sharedRow = rowOf(Schema.Struct({ isShared: Schema.Boolean }))
+
 /**
- * Measures whether prepared statements survive. While another transaction holds the server connection on which the
- * statement was prepared, a transaction pooler gives the statement to a connection that does not have it.
+ * Measures whether sessions are shared: prepares a statement on one connection, and looks for it on another, to which a
+ * transaction pooler gives the same server. Poolers that keep track of prepared statements rename them.
  */
 const checkPrepared = (sql: SqlClient.SqlClient): Effect.Effect<void, StorageUnavailable | SqlError.SqlError> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const connection = yield* sql.reserve
-      const statement = connection.execute("select 1 as prepared", [], undefined)
-      // The driver may send the first execution without a name.
-      yield* Effect.repeat(statement, { times: 2 })
-      yield* sql.withTransaction(Effect.andThen(sql`select 1`, statement))
-    })
-  ).pipe(Effect.catchIf(lostPrepared, () => new StorageUnavailable({ message: poolerAdvice })))
+  Effect.gen(function* () {
+    const connection = yield* sql.reserve
+    // The driver sends the first execution without a name.
+    yield* Effect.repeat(connection.execute(probe, [], undefined), { times: 2 })
+    const row = yield* sql.withTransaction(
+      sharedRow(sql`
+        select count(*) > 0 as "isShared" from pg_prepared_statements
+        where statement = ${probe}::text and starts_with(name, 'effect_')`)
+    )
+    if (row?.isShared === true) return yield* new StorageUnavailable({ message: poolerAdvice })
+  }).pipe(Effect.scoped)
 
 /** Refuses a database that works at first and fails later. */
 export const run = Effect.fnUntraced(

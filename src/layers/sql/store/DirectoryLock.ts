@@ -11,8 +11,10 @@ const lockName = "quarry.pid"
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
-      `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
-      "Set it to a writable directory that belongs to the user of this process."
+      isCode(error, "ENOSPC") || isCode(error, "EDQUOT")
+        ? `DATA_DIR ${dataDir} cannot be used: its disk is full. Free space there and start again.`
+        : `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
+          "Set it to a writable directory that belongs to the user of this process."
   })
 
 export const isMade = (dataDir: string): boolean => {

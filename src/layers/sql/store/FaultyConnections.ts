@@ -29,7 +29,7 @@ const messageOf = ({ reason }: SqlError.SqlError): string =>
   Predicate.hasProperty(reason.cause, "message") ? String(reason.cause.message) : reason.message
 
 /** True if a pooler gave the statement to a server that does not have the session's prepared statements. */
-export const lostPrepared = (error: SqlError.SqlError): boolean =>
+const lostPrepared = (error: SqlError.SqlError): boolean =>
   preparedStates.has(stateOf(error)) && /prepared statement/i.test(messageOf(error))
 
 const maxClosingTime = "1 second"

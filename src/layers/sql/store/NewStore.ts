@@ -41,7 +41,7 @@ export const make = <E, R>(
     yield* Effect.tryPromise({
       try: async () => {
         const made = join(draft, "postgres")
-        if (sync) await syncTree(made)
+        if (sync) await syncTree(draft)
         renameSync(made, join(dataDir, "postgres"))
         if (sync) syncDirectory(dataDir)
       },

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statfsSync } from "node:fs"
 import { join } from "node:path"
 import { Duplex } from "node:stream"
 import { setImmediate } from "node:timers/promises"
@@ -93,21 +93,49 @@ const startInMemory = (template: Template): Effect.Effect<PGlite, StorageUnavail
   })
 
 const startIn = (directory: string, sync: boolean, template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
-  Effect.tryPromise({
-    try: async () => {
-      const isNew = !existsSync(join(directory, "PG_VERSION"))
-      const database = await PGlite.create({
-        startParams: startParams(sync),
-        fs: new PrivateFiles(directory, { sync }),
-        ...(isNew ? { loadDataDir: await readTemplate(template) } : {})
-      })
-      // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
-      if (sync) await syncTree(directory)
-      return database
-    },
-    // The database reports any of these as an abort without a reason.
-    catch: () => unusable(directory, "its files are damaged, incomplete or of another version")
+  Effect.suspend(() => {
+    const lines: Array<string> = []
+    const onStderr = (line: string) => lines.push(line) < 0
+    return Effect.mapError(create(directory, sync, template, onStderr), () => refusal(directory, lines))
   })
+
+const create = (directory: string, sync: boolean, template: Template, onStderr: (line: string) => boolean) =>
+  Effect.tryPromise(async () => {
+    const isNew = !existsSync(join(directory, "PG_VERSION"))
+    const database = await PGlite.create({
+      onStderr,
+      startParams: startParams(sync),
+      fs: new PrivateFiles(directory, { sync }),
+      ...(isNew ? { loadDataDir: await readTemplate(template) } : {})
+    })
+    // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
+    if (sync) await syncTree(directory)
+    return database
+  })
+
+/** Enough to replay the write-ahead log and to write a segment of it. */
+const neededMegabytes = 64
+
+const fullDisk = /No space left|quota exceeded/i
+
+/** Faults of the machine, after which the files may be whole. */
+const machineFault = /Permission denied|Read-only file system|I\/O error|Too many open files|Cannot allocate memory/i
+
+/** Never advises to move files away that another fault than damage may have caused to be unreadable. */
+const refusal = (directory: string, lines: ReadonlyArray<string>): StorageUnavailable => {
+  const { bavail, bsize } = statfsSync(directory)
+  const freeMegabytes = Math.floor((bavail * bsize) / 2 ** 20)
+  const cannot = `The database in ${directory} cannot be opened:`
+  if (freeMegabytes < neededMegabytes || lines.some((line) => fullDisk.test(line))) {
+    const message = `${cannot} its disk is full (${freeMegabytes} MB free). Free ${neededMegabytes} MB there and start again.`
+    return new StorageUnavailable({ message })
+  }
+  const fault = lines.findLast((line) => machineFault.test(line))
+  // The database reports damage as an abort without a reason.
+  return fault === undefined
+    ? unusable(directory, "its files are damaged, incomplete or of another version")
+    : new StorageUnavailable({ message: `${cannot} ${fault.trim()}. Correct this and start again.` })
+}
 
 const unusable = (directory: string, reason: string): StorageUnavailable =>
   new StorageUnavailable({
