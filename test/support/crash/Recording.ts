@@ -147,7 +147,7 @@ const after = (
 ): void => {
   const sync = functions[`${name}Sync`]
   functions[`${name}Sync`] = (...args) => {
-    const result = sync?.apply(fs, args)
+    const result: unknown = sync === undefined ? undefined : Reflect.apply(sync, fs, args)
     note(args, result)
     return result
   }
@@ -158,7 +158,7 @@ const after = (
       if (error === null) note(args.slice(0, -1), results[0])
       callback(error, ...results)
     }
-    return plain?.apply(fs, [...args.slice(0, -1), wrapped as never])
+    return plain === undefined ? undefined : Reflect.apply(plain, fs, [...args.slice(0, -1), wrapped])
   }
 }
 
@@ -198,7 +198,7 @@ const watchWholeFiles = (functions: Functions): void => {
   const { writeFileSync } = fs
   functions.writeFileSync = (...args) => {
     const before = current?.operations.length ?? 0
-    writeFileSync.apply(fs, args as unknown as Parameters<typeof writeFileSync>)
+    Reflect.apply(writeFileSync, fs, args)
     const path = current?.pathOf(args[0])
     if (current === undefined || path === undefined || current.operations.length > before) return
     const bytes = asBuffer(args[1] as unknown as string)
@@ -225,15 +225,48 @@ const watchHandles = (): void => {
 
 // Effect keeps the functions that it finds when it is loaded, so import this module first.
 const functions = fs as unknown as Functions
-after(functions, "open", at((recorder, path, args, result) => recorder.opened(path, Number(result), args[1])))
+after(
+  functions,
+  "open",
+  at((recorder, path, args, result) => recorder.opened(path, Number(result), args[1]))
+)
 after(functions, "close", ([descriptor]) => current?.closed(Number(descriptor)))
-after(functions, "mkdir", at((recorder, path) => recorder.directory(path)))
-after(functions, "rename", between((recorder, from, to) => recorder.rename(from, to)))
-after(functions, "link", between((recorder, from, to) => recorder.link(from, to)))
-for (const name of ["unlink", "rmdir", "rm"]) after(functions, name, at((recorder, path) => recorder.remove(path)))
-after(functions, "truncate", at((recorder, path, args) => recorder.truncate(path, Number(args[1] ?? 0))))
-after(functions, "ftruncate", of((recorder, path, args) => recorder.truncate(path, Number(args[1] ?? 0))))
-after(functions, "fsync", of((recorder, path) => recorder.sync(path)))
+after(
+  functions,
+  "mkdir",
+  at((recorder, path) => recorder.directory(path))
+)
+after(
+  functions,
+  "rename",
+  between((recorder, from, to) => recorder.rename(from, to))
+)
+after(
+  functions,
+  "link",
+  between((recorder, from, to) => recorder.link(from, to))
+)
+for (const name of ["unlink", "rmdir", "rm"])
+  after(
+    functions,
+    name,
+    at((recorder, path) => recorder.remove(path))
+  )
+after(
+  functions,
+  "truncate",
+  at((recorder, path, args) => recorder.truncate(path, Number(args[1] ?? 0)))
+)
+after(
+  functions,
+  "ftruncate",
+  of((recorder, path, args) => recorder.truncate(path, Number(args[1] ?? 0)))
+)
+after(
+  functions,
+  "fsync",
+  of((recorder, path) => recorder.sync(path))
+)
 after(functions, "write", of(noteWrite))
 watchWholeFiles(functions)
 watchHandles()

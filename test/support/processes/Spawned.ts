@@ -44,7 +44,6 @@ export const spawned = (
           NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
           ADMIN_PORT: "0",
           DRAIN_DELAY: "0",
-          EMBEDDED_SYNC: "off",
           ...env
         }
       })
