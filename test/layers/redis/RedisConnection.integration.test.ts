@@ -373,7 +373,7 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
   )
 
   const refusal = (url: Redacted.Redacted) =>
-    observe(url, () => Effect.void).pipe(
+    observe(url, () => Effect.void, patient).pipe(
       Effect.catchDefect((defect) =>
         Effect.succeed(defect instanceof RedisUnusable ? defect.message : assert.fail(String(defect)))
       ),
