@@ -63,6 +63,7 @@ export const table = {
     forms.serverAddress(["postgres:", "postgresql:"], "postgres://user:password@host:port/database")
   ),
   dataDir: setting(forms.text("a directory, or memory: to keep nothing"), ".quarry"),
+  embeddedSync: setting(forms.oneOf(["on", "off"], "on, or off for tests and benchmarks"), "on"),
   databasePoolSize: setting(forms.whole(1, 1000, "a whole number of connections from 1 to 1000"), 10),
   databaseStatementTimeout: setting(
     forms.duration("100 millis", "60 seconds", "a duration from 100 milliseconds to 60 seconds, such as 10 seconds"),

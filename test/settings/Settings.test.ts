@@ -25,6 +25,7 @@ const contract = {
   BASE_URL: "http://localhost:3000",
   DATABASE_URL: null,
   DATA_DIR: ".quarry",
+  EMBEDDED_SYNC: "on",
   DATABASE_POOL_SIZE: 10,
   DATABASE_STATEMENT_TIMEOUT: "10 seconds",
   DATABASE_PREPARE: true,

@@ -2,6 +2,7 @@ import { Console, Deferred, Effect, FileSystem, Option, Stdio, Stream } from "ef
 import { Argument, Command } from "effect/cli"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { type BackupReport, Backups } from "../../services/operations/Backups.ts"
+import { renameWhole } from "../../services/wholeFile.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { toggle } from "../flags.ts"
 import { CommandFailed, Json, notePrinted, print } from "../Output.ts"
@@ -40,7 +41,7 @@ const takeInto = Effect.fnUntraced(function* (file: string) {
   const report = yield* takeBy((bytes) => Stream.run(bytes, files.sink(unfinished, { flag: "w", mode: 0o600 }))).pipe(
     Effect.catchTag("PlatformError", unwritable)
   )
-  yield* files.rename(unfinished, file)
+  yield* renameWhole(unfinished, file)
   yield* print({ file, ...toJson(report) }, [`Backup written to ${file}: ${sentence(report)}.`])
 })
 

@@ -1,5 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { Cluster, Redis } from "ioredis"
+import * as Script from "./Script.ts"
 
 export type RedisClient = Redis | Cluster
 
@@ -110,6 +111,34 @@ const assertInCluster = async (node: Redis): Promise<void> => {
 export const probe = async (client: RedisClient): Promise<void> => {
   if (client instanceof Cluster) await Promise.all(client.nodes("master").map(assertInCluster))
   await client.set("quarry:probe", "", "PX", 1_000)
+}
+
+/** Calls every command that Quarry's scripts use, because Redis checks a user's rights only when a command runs. */
+const everyCommand = `
+redis.call("TIME")
+redis.call("DEL", KEYS[1])
+redis.call("RPUSH", KEYS[1], "")
+redis.call("LLEN", KEYS[1])
+redis.call("LINDEX", KEYS[1], 0)
+redis.call("LPOP", KEYS[1])
+redis.call("SET", KEYS[1], "", "PX", 1000)
+redis.call("GET", KEYS[1])
+redis.call("PEXPIRE", KEYS[1], 1000)
+return redis.call("DEL", KEYS[1])
+`
+
+const rightsScript = Script.make<number>(everyCommand)
+
+/** Returns what the user of REDIS_URL lacks a right for, in Redis's words. Undefined if it may do all that is needed. */
+export const missingRight = async (client: RedisClient): Promise<string | undefined> => {
+  try {
+    await client.get("quarry:probe")
+    await rightsScript(client, "quarry:rights")
+    return undefined
+  } catch (error) {
+    const message = messageOf(error)
+    return /NOPERM|can't run this command|no permissions/i.test(message) ? message : undefined
+  }
 }
 
 /** Returns once connected, or after `startMs`. Connecting continues in the background. */

@@ -24,6 +24,7 @@ import {
   makeClient,
   makeWriter,
   messageOf,
+  missingRight,
   noConnection,
   probe,
   type RedisClient
@@ -36,6 +37,13 @@ export class RedisUnusable extends OperatorError("RedisUnusable") {
   static because(message: string): RedisUnusable {
     const reason = message.replace(/\.$/, "")
     return new RedisUnusable({ message: `Redis rejected the login or the database in REDIS_URL (${reason}).` })
+  }
+
+  static lacking(message: string): RedisUnusable {
+    const reason = message.replace(/\.$/, "")
+    return new RedisUnusable({
+      message: `The user in REDIS_URL lacks a right (${reason}). docs/operate/redis.md lists the commands that it needs.`
+    })
   }
 }
 
@@ -219,6 +227,10 @@ const start = Effect.fnUntraced(function* (state: State) {
   const { awayReason } = state
   const fault = awayReason !== undefined && isAddressFault(awayReason) ? awayReason : state.addressFault
   if (fault !== undefined) return yield* Effect.die(RedisUnusable.because(fault))
+  if (awayReason === undefined) {
+    const missing = yield* Effect.promise(() => missingRight(state.client))
+    if (missing !== undefined) return yield* Effect.die(RedisUnusable.lacking(missing))
+  }
   yield* Effect.forkScoped(Effect.forever(watchOnce(state)))
 })
 

@@ -2,8 +2,11 @@ import { type Duration, Effect, Predicate, Schedule } from "effect"
 import { SqlError } from "effect/sql"
 import { Unanswered } from "./store/StatementLimit.ts"
 
-/** Codes for shutdown, startup, too many connections, and read-only mode, which the client does not recognize. */
-const goingAway: ReadonlySet<unknown> = new Set(["57P01", "57P02", "57P03", "53300", "25006"])
+/**
+ * Codes for shutdown, startup, too many connections, read-only mode, and prepared statements that a pooler lost, which
+ * the client does not recognize.
+ */
+const goingAway: ReadonlySet<unknown> = new Set(["57P01", "57P02", "57P03", "53300", "25006", "26000", "42P05"])
 
 /** As after a lost connection, the statement may or may not have run. */
 const isUnanswered = ({ reason }: SqlError.SqlError): boolean => reason.cause instanceof Unanswered

@@ -11,7 +11,7 @@ import { Readiness } from "../../services/operations/Readiness.ts"
 import { Providers } from "../../services/providers/Providers.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { LogFormat } from "../Logging.ts"
-import { fillFirst, fillRest, fillRestIn } from "../store/starterIndex.ts"
+import { fill, fillIn, fillRestIn } from "../store/starterIndex.ts"
 import { type DeveloperAccess, developerEmail, greet, storageLine } from "./Greeting.ts"
 
 /** Leaves the CPU to the start and the first search. */
@@ -46,7 +46,7 @@ export class FirstStart extends Context.Service<
         .pipe(Effect.catchTag("not_found", () => accounts.create({ email: developerEmail, plan: "business" })))
       // The key is created last: if it is missing, the first start was interrupted and is repeated.
       if ((yield* keys.list(account.id)).length > 0) return { access: undefined }
-      if (yield* fillFirst) yield* inBackground(fillRest)
+      yield* dataDir === "memory:" ? fill : fillIn(dataDir)
       const { link } = yield* Effect.flatMap(People, (people) => people.makeSignInLink(account))
       const { secret: key } = yield* keys.create(account.id, { label: "developer", mode: "live" })
       return { access: { key, link } }
@@ -89,7 +89,8 @@ type AnnounceServices = AppConfig | FirstStart | Providers | Readiness
 
 export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen(function* () {
   const config = yield* AppConfig
-  const { baseUrl, billingProvider, databaseUrl, dataDir, marketplacePlan, marketplaceProxySecret, smtpUrl } = config
+  const { baseUrl, billingProvider, databaseUrl, embeddedSync, marketplacePlan } = config
+  const { marketplaceProxySecret, smtpUrl } = config
   if (config.quarryBackground === "off") {
     yield* Effect.logWarning(
       "QUARRY_BACKGROUND is off: this server answers requests and queues events. It does not deliver events, send emails, " +
@@ -97,9 +98,14 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
     )
   }
   const { access } = yield* FirstStart
+  if (databaseUrl === undefined && config.dataDir !== "memory:" && embeddedSync === "off") {
+    yield* Effect.logWarning(
+      "EMBEDDED_SYNC is off: a power cut can lose charges or damage the store. Unset it except for tests and benchmarks."
+    )
+  }
   // On a terminal, the greeting says so.
   if (databaseUrl === undefined && (yield* LogFormat) === "json") {
-    yield* Effect.logWarning(`${storageLine(dataDir)} Set DATABASE_URL for production.`)
+    yield* Effect.logWarning(`${storageLine(config)} Set DATABASE_URL for production.`)
   }
   if ((marketplacePlan === undefined) !== (marketplaceProxySecret === undefined)) {
     const unset = marketplacePlan === undefined ? "MARKETPLACE_PLAN" : "MARKETPLACE_PROXY_SECRET"
@@ -115,5 +121,5 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
   yield* warnOfUnserved
   const address = yield* Effect.flatMap(Readiness, (readiness) => readiness.address)
   const bound = address === undefined ? baseUrl : `http://${formatAddress(address)}`
-  yield* greet({ bound, baseUrl, access, dataDir: databaseUrl === undefined ? dataDir : undefined })
+  yield* greet({ bound, baseUrl, access, store: databaseUrl === undefined ? config : undefined })
 })

@@ -14,8 +14,13 @@ export interface Greeting {
   readonly bound: string
   readonly baseUrl: string
   readonly access: DeveloperAccess | undefined
-  /** Of the embedded store; undefined with a database server. */
-  readonly dataDir: string | undefined
+  /** Undefined with a database server. */
+  readonly store: EmbeddedStore | undefined
+}
+
+export interface EmbeddedStore {
+  readonly dataDir: string
+  readonly embeddedSync: "on" | "off"
 }
 
 export interface Terminal {
@@ -31,13 +36,15 @@ const listens = ({ baseUrl, bound }: Greeting): string => `Quarry listens at ${b
 const elsewhere = ({ baseUrl, bound }: Greeting): string =>
   new URL(bound).port === new URL(baseUrl).port ? "" : ` (listens at ${bound})`
 
-export const storageLine = (dataDir: string): string =>
-  dataDir === "memory:"
-    ? "Data is in memory only. Set DATA_DIR or DATABASE_URL to keep it."
-    : `Data is in ${dataDir}. It survives a killed process, but not a power cut.`
+export const storageLine = ({ dataDir, embeddedSync }: EmbeddedStore): string => {
+  if (dataDir === "memory:") return "Data is in memory only. Set DATA_DIR or DATABASE_URL to keep it."
+  return embeddedSync === "on"
+    ? `Data is in ${dataDir}. It survives a killed process and a power cut.`
+    : `Data is in ${dataDir}. It survives a killed process, but not a power cut (EMBEDDED_SYNC is off).`
+}
 
 const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
-  const { access, baseUrl, dataDir } = greeting
+  const { access, baseUrl, store } = greeting
   return [
     `Quarry is ready: ${baseUrl}${elsewhere(greeting)}. Ctrl-C stops it.`,
     ...(access === undefined
@@ -47,7 +54,7 @@ const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
           Redacted.value(access.link),
           `Key (shown once): ${Redacted.value(access.key)}`
         ]),
-    ...(dataDir === undefined ? [] : [storageLine(dataDir)])
+    ...(store === undefined ? [] : [storageLine(store)])
   ]
 }
 

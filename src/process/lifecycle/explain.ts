@@ -28,6 +28,9 @@ const explainSql = ({ reason }: SqlError.SqlError): string | undefined => {
     default: {
       const known = explanations.get(codeOf(reason.cause))
       if (known !== undefined) return `${known} (${rootCauseMessage(reason)}).`
+      if (/unsupported startup parameter/i.test(rootCauseMessage(reason))) {
+        return `A pooler rejected the connection (${rootCauseMessage(reason)}). Set DATABASE_PREPARE=false.`
+      }
       return reason.operation === "connect"
         ? `The database rejected the connection: ${rootCauseMessage(reason)}.`
         : undefined

@@ -12,6 +12,7 @@ import {
 } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
+import { syncDirectory, syncFile } from "../../services/wholeFile.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 
 export class SecretsUnavailable extends OperatorError("SecretsUnavailable") {}
@@ -56,13 +57,17 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
   )
 
   /** Recurses itself, because Node's recursion never ends under a directory that accepts no entries, such as /proc. */
-  const makeDirectory = (path: string): Effect.Effect<void, PlatformError.PlatformError, Path.Path> =>
+  const makeDirectory = (
+    path: string
+  ): Effect.Effect<void, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
     Effect.gen(function* () {
       if (yield* files.exists(path)) return
-      yield* makeDirectory((yield* Path.Path).dirname(path))
+      const { dirname } = yield* Path.Path
+      yield* makeDirectory(dirname(path))
       yield* files
         .makeDirectory(path, { mode: 0o700 })
         .pipe(Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void))
+      yield* syncDirectory(dirname(path))
     })
 
   /** A link, unlike a rename, never replaces a file that a concurrent first start has created. */
@@ -76,10 +81,13 @@ const storedSecrets = Effect.fnUntraced(function* (dataDir: string) {
     const draft = `${file}.${randomBytes(8).toString("hex")}`
     const text = yield* Effect.orDie(Schema.encodeEffect(File)(yield* makeSecrets))
     yield* files.writeFileString(draft, text, { flag: "wx", mode: 0o600 })
+    yield* syncFile(draft)
     yield* files.link(draft, file).pipe(
       Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void),
       Effect.ensuring(Effect.ignore(files.remove(draft)))
     )
+    // No key works without them: nothing that depends on the secrets is written before the disk has them.
+    yield* syncDirectory(dataDir)
   })
 
   if (!(yield* files.exists(file))) yield* create

@@ -18,18 +18,18 @@ const forceKillAfter = "5 seconds"
 
 /** Creates the store in a child process, because this process would never release the memory for it. */
 export const makeMissing = Effect.gen(function* () {
-  const { databaseUrl, dataDir } = yield* AppConfig
+  const { databaseUrl, dataDir, embeddedSync } = yield* AppConfig
   if (databaseUrl !== undefined || dataDir === "memory:") return
   // Checks that the directory may be used as a store, before anything else is written to it.
   yield* Secrets
   if (isMade(dataDir)) return
   yield* tell(`Creating the database in ${dataDir}. Only the first start does this.`)
-  yield* makeElsewhere(dataDir)
+  yield* makeElsewhere(dataDir, embeddedSync)
 }).pipe(Effect.provide(Secrets.layer))
 
-const makeElsewhere = Effect.fnUntraced(function* (dataDir: string) {
+const makeElsewhere = Effect.fnUntraced(function* (dataDir: string, sync: "on" | "off") {
   // Disables WebAssembly's optimizing compiler, which would take CPU from the server's start for seconds.
-  const child = yield* ChildProcess.make(process.execPath, ["--liftoff-only", program, dataDir], {
+  const child = yield* ChildProcess.make(process.execPath, ["--liftoff-only", program, dataDir, sync], {
     stdin: "ignore",
     stdout: "ignore",
     forceKillAfter

@@ -14,9 +14,11 @@ import * as LogRetentionSql from "../../layers/sql/operations/LogRetentionSql.ts
 import * as ReplicasSql from "../../layers/sql/operations/ReplicasSql.ts"
 import * as SecretRotationSql from "../../layers/sql/operations/SecretRotationSql.ts"
 import * as QueryLogSql from "../../layers/sql/search/QueryLogSql.ts"
+import * as DatabaseChecks from "../../layers/sql/store/DatabaseChecks.ts"
 import * as DatabaseClock from "../../layers/sql/store/DatabaseClock.ts"
 import { isMade, StorageUnavailable } from "../../layers/sql/store/DirectoryLock.ts"
 import * as Postgres from "../../layers/sql/store/Postgres.ts"
+import { isStarterCurrent } from "../../layers/sql/store/templates.ts"
 import * as EventBooksSql from "../../layers/sql/webhooks/EventBooksSql.ts"
 import { ActsOnItsOwn } from "../../services/background.ts"
 import { Ids } from "../../services/Ids.ts"
@@ -30,19 +32,27 @@ import { Secrets } from "../secrets/Secrets.ts"
 const databaseWith = (options: { readonly readOnly: boolean }) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir } = yield* AppConfig
+      const { databasePoolSize, databasePrepare, databaseStatementTimeout, databaseUrl, dataDir, embeddedSync } =
+        yield* AppConfig
       if (databaseUrl !== undefined) {
-        return Postgres.layer({
+        const server = {
           url: databaseUrl,
           poolSize: databasePoolSize,
           statementTimeout: databaseStatementTimeout,
           prepare: databasePrepare,
           ...options
-        })
+        }
+        yield* DatabaseChecks.run(server)
+        return Postgres.layer(server)
       }
       yield* Secrets
       const Pglite = yield* Effect.promise(() => import("../../layers/sql/store/Pglite.ts"))
-      return Pglite.layer({ dataDir: dataDir === "memory:" ? undefined : dataDir, ...options })
+      return Pglite.layer({
+        dataDir: dataDir === "memory:" ? undefined : dataDir,
+        sync: embeddedSync === "on",
+        ...(dataDir === "memory:" && isStarterCurrent() ? { template: "starter" } : {}),
+        ...options
+      })
     })
   ).pipe(Layer.provideMerge(Secrets.layer))
 

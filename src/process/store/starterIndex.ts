@@ -7,7 +7,7 @@ import { Readiness } from "../../services/operations/Readiness.ts"
 
 const file = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
 
-/** Loaded before the first search. The file starts with the most popular documents. */
+/** An earlier version loaded this many before the first search, and the others in the background. */
 const firstDocuments = 1_000
 
 /** The rest is loaded in small batches with pauses, because a batch blocks searches. */
@@ -16,18 +16,21 @@ const pause = "50 millis"
 
 const options = { target: undefined, replace: false } as const
 
-/** Loads the first starter documents into an empty index. Returns false if there is nothing else to load. */
-export const fillFirst = Effect.gen(function* () {
+/** Loads the starter documents into an empty index. */
+export const fill = Effect.gen(function* () {
   const index = yield* DocumentIndex
   const files = yield* FileSystem.FileSystem
-  if ((yield* index.stats).documents > 0 || !(yield* files.exists(file))) return false
-  yield* index.load(Stream.take(DocumentFile.read(file), firstDocuments), options)
-  return true
+  if ((yield* index.stats).documents > 0 || !(yield* files.exists(file))) return
+  yield* index.load(DocumentFile.read(file), options)
 })
 
-export const fillFirstIn = Effect.fnUntraced(function* (dataDir: string) {
+/** The marker remains if the process ends before all documents are loaded. */
+export const fillIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
-  if (yield* fillFirst) yield* files.writeFileString(yield* unfinishedMarkerIn(dataDir), "")
+  const marker = yield* unfinishedMarkerIn(dataDir)
+  yield* files.writeFileString(marker, "")
+  yield* fill
+  yield* files.remove(marker)
 })
 
 const reportedDocuments = 5_000

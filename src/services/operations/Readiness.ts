@@ -113,8 +113,8 @@ export class Readiness extends Context.Service<
 }
 
 /**
- * Runs a check and logs only changes of its result, so that an outage does not fill the log. A timeout while the process
- * starts is not logged: the start itself keeps the embedded database busy.
+ * Runs a check and logs only changes of its result, so that an outage does not fill the log. A timeout is logged if the
+ * next run times out too: a single one, and any during the start, only show that the machine is busy.
  */
 const observeCheck = (
   name: string,
@@ -123,11 +123,13 @@ const observeCheck = (
 ): Effect.Effect<CheckResult> => {
   const exitOf = exitWithinTimeout(check)
   let previous: CheckResult = "ok"
+  let timeouts = 0
   return Effect.gen(function* () {
     const exit = yield* exitOf
     const result = Option.match(exit, { onNone: () => "timeout" as const, onSome: resultOf })
     yield* Metric.update(readinessCheck.of(name), result === "ok" ? 1 : 0)
-    if (result === "timeout" && isStarting()) return result
+    timeouts = result === "timeout" ? timeouts + 1 : 0
+    if (timeouts > 0 && (timeouts === 1 || isStarting())) return result
     if (result !== previous) {
       if (result === "ok") yield* Effect.logInfo(`The check ${name} succeeds again`)
       else yield* Effect.logWarning(`The check ${name} failed: ${result}`, ...causeOf(exit))

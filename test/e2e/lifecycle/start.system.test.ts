@@ -96,7 +96,7 @@ describe("npm start on the embedded default", () => {
         const first = yield* start(env)
         const greeting = yield* first.said("curl")
         assert.include(greeting, `"${listens}http://127.0.0.1:${env.PORT} (BASE_URL is http://localhost:${env.PORT})"`)
-        assert.include(greeting, "not a power cut. Set DATABASE_URL for production.")
+        assert.include(greeting, "and a power cut. Set DATABASE_URL for production.")
         const [, secret, address] = /curl -H 'Authorization: Bearer (sk_live_\w+)' '(\S+)'/.exec(greeting) ?? []
         const search = Effect.promise(async () => {
           const response = await fetch(`${address}`, { headers: { authorization: `Bearer ${secret}` } })

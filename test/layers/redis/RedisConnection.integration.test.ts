@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { afterAll, afterEach, assert, beforeAll, beforeEach, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, Logger, Metric, Redacted, Schedule, Stream } from "effect"
 import { Ranking } from "../../../src/domain/search/Ranking.ts"
@@ -9,6 +10,13 @@ import { ResultCache } from "../../../src/services/search/ResultCache.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { describeWithRedis, RedisCluster, RedisRoute, RedisServer } from "../../support/servers/RedisServer.ts"
 import { searchCache } from "../../support/Time.ts"
+
+/** The commands of the guide. */
+const documentedRights =
+  readFileSync(new URL("../../../docs/operate/redis.md", import.meta.url), "utf8")
+    .match(/^ACL SETUSER.*$/m)?.[0]
+    .split(" ")
+    .filter((word) => word.startsWith("+")) ?? []
 
 /** What a request may wait for a Redis that is away. */
 const waitMs = 150
@@ -365,12 +373,27 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
   )
 
   const refusal = (url: Redacted.Redacted) =>
-    observe(url, () => Effect.void).pipe(
+    observe(url, () => Effect.void, patient).pipe(
       Effect.catchDefect((defect) =>
         Effect.succeed(defect instanceof RedisUnusable ? defect.message : assert.fail(String(defect)))
       ),
       Effect.map(String)
     )
+
+  it.live("a start whose user lacks one of the commands is refused in one line that names the guide", () =>
+    Effect.gen(function* () {
+      const rights = ["on", ">pass", "~quarry:*", ...documentedRights]
+      const login = Redacted.make(`redis://quarry:pass@127.0.0.1:${secured.port}`)
+      for (const missing of ["time", "lpop", "eval"]) {
+        const some = rights.filter((right) => right !== `+${missing}`)
+        yield* Effect.promise(() => secured.cli("ACL", "SETUSER", "quarry", "reset", ...some))
+        const message = yield* refusal(login)
+        assert.match(message, /^The user in REDIS_URL lacks a right [^\n]*docs\/operate\/redis\.md/)
+      }
+      yield* Effect.promise(() => secured.cli("ACL", "SETUSER", "quarry", "reset", ...rights))
+      assert.strictEqual(yield* refusal(login), "undefined")
+    })
+  )
 
   it.live("a start with a wrong password, or none, is refused in one line that does not hold it", () =>
     Effect.gen(function* () {

@@ -11,7 +11,7 @@ const first: Greeting = {
   bound: "http://127.0.0.1:3000",
   baseUrl: "http://localhost:3000",
   access,
-  dataDir: ".quarry"
+  store: { dataDir: ".quarry", embeddedSync: "on" }
 }
 
 const wide = { columns: 80, hasColors: true }
@@ -44,8 +44,18 @@ describe("the greeting of a start", () => {
     }
   })
 
+  it("says what a power cut would do to the data", () => {
+    const says = (embeddedSync: "on" | "off") =>
+      greetingLines({ ...first, store: { dataDir: ".quarry", embeddedSync } }, { columns: 60, hasColors: false })
+    assert.include(says("on"), "Data is in .quarry. It survives a killed process and a power cut.")
+    assert.include(
+      says("off"),
+      "Data is in .quarry. It survives a killed process, but not a power cut (EMBEDDED_SYNC is off)."
+    )
+  })
+
   it("later starts name the dashboard and no secret, and the port that was bound where it is another", () => {
-    const later = greetingLines({ ...first, access: undefined, dataDir: undefined }, { columns: 80, hasColors: false })
+    const later = greetingLines({ ...first, access: undefined, store: undefined }, { columns: 80, hasColors: false })
     assert.deepStrictEqual(later, [
       "Quarry is ready: http://localhost:3000. Ctrl-C stops it.",
       "Dashboard: http://localhost:3000/dashboard"

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
-import { fillFirstIn, fillRest, fillRestIn } from "../../../src/process/store/starterIndex.ts"
+import { fill, fillIn, fillRest, fillRestIn } from "../../../src/process/store/starterIndex.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
 import { Readiness } from "../../../src/services/operations/Readiness.ts"
 
@@ -25,15 +25,32 @@ const addresses = (urls: Set<string>) =>
   })
 
 describe("the starter documents", () => {
-  it.live("are there in part before the first search, and all of them later, also after a restart in between", () =>
+  it.live("are all there before the first search", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const urls = new Set<string>()
+      yield* Effect.provide(fillIn(dataDir), Layer.mergeAll(addresses(urls), NodeServices.layer))
+      assert.isAbove(urls.size, 20_000)
+      assert.isFalse(existsSync(join(dataDir, "starter-index.unfinished")))
+    })
+  )
+
+  it.live("are not added to an index that has documents", () =>
+    Effect.gen(function* () {
+      const urls = new Set(["https://own.example/"])
+      yield* Effect.provide(fill, Layer.mergeAll(addresses(urls), NodeServices.layer))
+      assert.strictEqual(urls.size, 1)
+    })
+  )
+
+  it.live("are completed in a store whose first start ended early", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryDirectory
       const marker = join(dataDir, "starter-index.unfinished")
       const urls = new Set<string>()
       yield* Effect.gen(function* () {
-        yield* fillFirstIn(dataDir)
-        assert.strictEqual(urls.size, 1_000)
-        assert.isTrue(existsSync(marker))
+        urls.add("https://first.example/")
+        writeFileSync(marker, "")
         yield* fillRestIn(dataDir)
         assert.isAbove(urls.size, 20_000)
         assert.isFalse(existsSync(marker))
@@ -67,8 +84,7 @@ describe("the starter documents", () => {
       const dataDir = yield* temporaryDirectory
       const urls = new Set<string>()
       yield* Effect.gen(function* () {
-        yield* fillFirstIn(dataDir)
-        urls.clear()
+        writeFileSync(join(dataDir, "starter-index.unfinished"), "")
         yield* fillRestIn(dataDir)
         assert.strictEqual(urls.size, 0)
         urls.add("https://own.example/")

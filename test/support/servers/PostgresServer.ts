@@ -224,7 +224,11 @@ export const proxy = Effect.fnUntraced(function* (first: number) {
 })
 
 /** PgBouncer in transaction mode, with fewer connections to the server than from clients. */
-export const pooler = Effect.fnUntraced(function* (server: PostgresServer, serverConnections: number) {
+export const pooler = Effect.fnUntraced(function* (
+  server: PostgresServer,
+  serverConnections: number,
+  settings: ReadonlyArray<string> = []
+) {
   const directory = yield* ownDirectory
   const port = yield* freePort
   const file = join(directory, "pgbouncer.ini")
@@ -239,7 +243,8 @@ export const pooler = Effect.fnUntraced(function* (server: PostgresServer, serve
       "unix_socket_dir =",
       "auth_type = any",
       "pool_mode = transaction",
-      `default_pool_size = ${serverConnections}`
+      `default_pool_size = ${serverConnections}`,
+      ...settings
     ].join("\n")
   )
   if (asRoot) chownSync(file, yield* id("-u"), yield* id("-g"))

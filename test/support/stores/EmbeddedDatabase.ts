@@ -9,7 +9,9 @@ import * as Template from "./Template.ts"
  */
 export const layer = Layer.unwrap(
   Effect.map(
-    Template.copyOf("the schema alone", (dataDir) => Effect.orDie(NewStore.make(dataDir, Effect.void))),
-    (dataDir) => Pglite.layer({ dataDir })
+    Template.copyOf("the schema alone", (dataDir) =>
+      Effect.orDie(NewStore.make({ dataDir, sync: false }, Effect.void))
+    ),
+    (dataDir) => Pglite.layer({ dataDir, sync: false })
   )
 )

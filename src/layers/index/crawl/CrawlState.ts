@@ -1,5 +1,6 @@
 import { Effect, FileSystem, Option, Path, Schema } from "effect"
 import { OperatorError } from "../../../domain/OperatorError.ts"
+import { renameWhole } from "../../../services/wholeFile.ts"
 
 // The state file has the pages that a stopped crawl has loaded, and the versions in the index.
 
@@ -40,6 +41,7 @@ const toText = (lines: Iterable<unknown>): string => [...lines].map((line) => `$
 export const open = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const { dirname } = yield* Path.Path
+  const context = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
   const orFail = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.mapError(
       effect,
@@ -77,7 +79,7 @@ export const open = Effect.fnUntraced(function* (file: string) {
       )
       const whole = toText([...kept, { finished: run }])
       yield* orFail(files.writeFileString(`${file}.new`, whole))
-      yield* orFail(files.rename(`${file}.new`, file))
+      yield* orFail(Effect.provide(renameWhole(`${file}.new`, file), context))
     })
   }
   return state

@@ -11,8 +11,10 @@ const lockName = "quarry.pid"
 export const unusableDirectory = (dataDir: string, error: unknown): StorageUnavailable =>
   new StorageUnavailable({
     message:
-      `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
-      "Set it to a writable directory that belongs to the user of this process."
+      isCode(error, "ENOSPC") || isCode(error, "EDQUOT")
+        ? `DATA_DIR ${dataDir} cannot be used: its disk is full. Free space there and start again.`
+        : `DATA_DIR ${dataDir} cannot be used: ${rootCauseMessage(error)}. ` +
+          "Set it to a writable directory that belongs to the user of this process."
   })
 
 export const isMade = (dataDir: string): boolean => {
@@ -71,12 +73,20 @@ const removeStale = (path: string, stale: string): void => {
   }
 }
 
+/** The fields after the name of the program: the state, and 19 fields later the start time. Only Linux has them. */
+const statOf = (pid: number): ReadonlyArray<string> => {
+  const stat = read(`/proc/${pid}/stat`) ?? ""
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+}
+
 /** Pids are reused, especially in containers, so the start time is added where available. */
 const signature = (pid: number): string => {
-  const stat = read(`/proc/${pid}/stat`)
-  const startedAt = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+  const startedAt = statOf(pid)[19]
   return startedAt === undefined ? `${pid}` : `${pid} ${startedAt}`
 }
+
+/** A process that has ended keeps its pid until its parent reads its exit code, which some parents never do. */
+const hasEnded = (pid: number): boolean => ["Z", "X"].includes(statOf(pid)[0] ?? "")
 
 const isAlive = (theirs: string, pid: number): boolean => {
   if (!Number.isInteger(pid) || pid <= 0) return false
@@ -85,7 +95,7 @@ const isAlive = (theirs: string, pid: number): boolean => {
   } catch (error) {
     if (!isCode(error, "EPERM")) return false
   }
-  return signature(pid) === theirs
+  return signature(pid) === theirs && !hasEnded(pid)
 }
 
 const read = (path: string): string | undefined => {

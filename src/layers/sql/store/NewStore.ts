@@ -6,15 +6,23 @@ import { rootCauseMessage } from "../../../domain/rootCause.ts"
 import * as Migrations from "../Migrations.ts"
 import { isMade, lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
 import * as Pglite from "./Pglite.ts"
+import { syncDirectory, syncTree } from "./SyncedFiles.ts"
+import type { Template } from "./templates.ts"
 
 /** In the same directory as the database, so that it can be renamed. */
 const draftName = "unfinished"
 
 const neededMegabytes = 100
 
-/** Renames the database once it is complete. If the process is killed, the next start begins again. */
+export interface NewStoreOptions {
+  readonly dataDir: string
+  readonly sync: boolean
+  readonly template?: Template
+}
+
+/** Renames the database once it is complete. After a kill or a power cut, the next start begins again. */
 export const make = <E, R>(
-  dataDir: string,
+  { dataDir, sync, template = "empty" }: NewStoreOptions,
   fill: Effect.Effect<void, E, R | SqlClient.SqlClient>
 ): Effect.Effect<void, StorageUnavailable, Exclude<R, SqlClient.SqlClient>> => {
   const draft = join(dataDir, draftName)
@@ -22,15 +30,21 @@ export const make = <E, R>(
     try: () => rmSync(draft, { recursive: true, force: true }),
     catch: (error) => unusableDirectory(dataDir, error)
   })
-  const database = Layer.provideMerge(Migrations.layer, Pglite.layer({ dataDir: draft }))
+  const database = Layer.provideMerge(Migrations.layer, Pglite.layer({ dataDir: draft, sync: false, template }))
   const whole = Effect.gen(function* () {
     // Another process may have created it before this one obtained the lock.
     if (isMade(dataDir)) return
     yield* remove
     const made = yield* Effect.exit(Effect.provide(fill, database))
     if (Exit.isFailure(made)) return yield* failure(dataDir, made.cause)
-    yield* Effect.try({
-      try: () => renameSync(join(draft, "postgres"), join(dataDir, "postgres")),
+    // Syncing everything once is faster than syncing each commit of a database that nothing depends on yet.
+    yield* Effect.tryPromise({
+      try: async () => {
+        const made = join(draft, "postgres")
+        if (sync) await syncTree(draft)
+        renameSync(made, join(dataDir, "postgres"))
+        if (sync) syncDirectory(dataDir)
+      },
       catch: (error) => unusableDirectory(dataDir, error)
     })
   })

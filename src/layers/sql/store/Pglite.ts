@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statfsSync } from "node:fs"
 import { join } from "node:path"
 import { Duplex } from "node:stream"
 import { setImmediate } from "node:timers/promises"
@@ -7,23 +7,39 @@ import { PGlite } from "@electric-sql/pglite"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
-import { readEmptyDatabase } from "./emptyDatabase.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
+import { syncTree } from "./SyncedFiles.ts"
+import { readTemplate, type Template } from "./templates.ts"
 
 export interface PgliteOptions {
   /** Used by one process at a time. Undefined keeps the data in memory. */
   readonly dataDir: string | undefined
   readonly readOnly?: boolean | undefined
+  /** False for data that may be lost in a power cut. By default, every commit waits for the disk. */
+  readonly sync?: boolean | undefined
+  /** The contents of a new database. Empty by default. */
+  readonly template?: Template | undefined
 }
 
 /** The default of 128 MB is allocated at once, and the OS caches the files anyway. */
 const sharedBuffers = "16MB"
 
+/** PGlite's default, which turns syncs off. */
+const withoutSync = "-F"
+
+/** Settings that a commit survives a power cut with. PGlite ignores `fdatasync`, the default method. */
+const durableSettings = ["fsync=on", "wal_sync_method=fsync", "synchronous_commit=on", "full_page_writes=on"]
+
+const startParams = (sync: boolean): Array<string> => [
+  ...PGlite.defaultStartParams.filter((param) => !sync || param !== withoutSync),
+  ...[`shared_buffers=${sharedBuffers}`, ...(sync ? durableSettings : [])].flatMap((setting) => ["-c", setting])
+]
+
 export const layer = (
   options: PgliteOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>
   Layer.unwrap(
-    Effect.map(open(options.dataDir), (database) =>
+    Effect.map(open(options), (database) =>
       PgClient.layer({
         stream: () => new Connection(database, options.readOnly === true ? [...reset, noWrites] : reset),
         ssl: false,
@@ -38,17 +54,23 @@ export const layer = (
     )
   )
 
-const open = Effect.fnUntraced(function* (
-  dataDir: string | undefined
-): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
+const open = Effect.fnUntraced(function* ({
+  dataDir,
+  sync = true,
+  template = "empty"
+}: PgliteOptions): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
   if (dataDir !== undefined) yield* lockDirectory(dataDir)
   return yield* Effect.acquireRelease(
-    dataDir === undefined ? start(undefined, "the in-memory database") : openDirectory(dataDir),
+    dataDir === undefined ? startInMemory(template) : openDirectory(dataDir, sync, template),
     (database) => Effect.promise(() => database.close()).pipe(Effect.ignoreCause)
   )
 })
 
-const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.Return<PGlite, StorageUnavailable> {
+const openDirectory = Effect.fnUntraced(function* (
+  dataDir: string,
+  sync: boolean,
+  template: Template
+): Effect.fn.Return<PGlite, StorageUnavailable> {
   const directory = join(dataDir, "postgres")
   const foreign = yield* Effect.try({
     try: () => {
@@ -61,22 +83,59 @@ const openDirectory = Effect.fnUntraced(function* (dataDir: string): Effect.fn.R
     catch: (error) => unusableDirectory(dataDir, error)
   })
   if (foreign) return yield* unusable(directory, "it holds files but no database")
-  return yield* start(directory, directory)
+  return yield* startIn(directory, sync, template)
 })
 
-const start = (directory: string | undefined, name: string): Effect.Effect<PGlite, StorageUnavailable> =>
+const startInMemory = (template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
   Effect.tryPromise({
-    try: async () => {
-      const isNew = directory === undefined || !existsSync(join(directory, "PG_VERSION"))
-      return await PGlite.create({
-        startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${sharedBuffers}`],
-        ...(directory === undefined ? {} : { fs: new PrivateFiles(directory) }),
-        ...(isNew ? { loadDataDir: await readEmptyDatabase() } : {})
-      })
-    },
-    // The database reports any of these as an abort without a reason.
-    catch: () => unusable(name, "its files are damaged, incomplete or of another version")
+    try: async () => PGlite.create({ startParams: startParams(false), loadDataDir: await readTemplate(template) }),
+    catch: () => unusable("the in-memory database", "its files are damaged, incomplete or of another version")
   })
+
+const startIn = (directory: string, sync: boolean, template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
+  Effect.suspend(() => {
+    const lines: Array<string> = []
+    const onStderr = (line: string) => lines.push(line) < 0
+    return Effect.mapError(create(directory, sync, template, onStderr), () => refusal(directory, lines))
+  })
+
+const create = (directory: string, sync: boolean, template: Template, onStderr: (line: string) => boolean) =>
+  Effect.tryPromise(async () => {
+    const isNew = !existsSync(join(directory, "PG_VERSION"))
+    const database = await PGlite.create({
+      onStderr,
+      startParams: startParams(sync),
+      fs: new PrivateFiles(directory, { sync }),
+      ...(isNew ? { loadDataDir: await readTemplate(template) } : {})
+    })
+    // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
+    if (sync) await syncTree(directory)
+    return database
+  })
+
+/** Enough to replay the write-ahead log and to write a segment of it. */
+const neededMegabytes = 64
+
+const fullDisk = /No space left|quota exceeded/i
+
+/** Faults of the machine, after which the files may be whole. */
+const machineFault = /Permission denied|Read-only file system|I\/O error|Too many open files|Cannot allocate memory/i
+
+/** Never advises to move files away that another fault than damage may have caused to be unreadable. */
+const refusal = (directory: string, lines: ReadonlyArray<string>): StorageUnavailable => {
+  const { bavail, bsize } = statfsSync(directory)
+  const freeMegabytes = Math.floor((bavail * bsize) / 2 ** 20)
+  const cannot = `The database in ${directory} cannot be opened:`
+  if (freeMegabytes < neededMegabytes || lines.some((line) => fullDisk.test(line))) {
+    const message = `${cannot} its disk is full (${freeMegabytes} MB free). Free ${neededMegabytes} MB there and start again.`
+    return new StorageUnavailable({ message })
+  }
+  const fault = lines.findLast((line) => machineFault.test(line))
+  // The database reports damage as an abort without a reason.
+  return fault === undefined
+    ? unusable(directory, "its files are damaged, incomplete or of another version")
+    : new StorageUnavailable({ message: `${cannot} ${fault.trim()}. Correct this and start again.` })
+}
 
 const unusable = (directory: string, reason: string): StorageUnavailable =>
   new StorageUnavailable({

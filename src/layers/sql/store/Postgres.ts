@@ -3,6 +3,7 @@ import { Duration, Effect, Layer, Predicate, Redacted, Semaphore } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { DatabaseLane, type Lane } from "../../../services/operations/DatabaseLane.ts"
+import { withoutFaulty } from "./FaultyConnections.ts"
 import { measured } from "./PoolMetrics.ts"
 import { limitedAcquirer, unprepared } from "./StatementLimit.ts"
 
@@ -30,7 +31,11 @@ const maxBackgroundConnections = 2
 /** Two, so that one can respond while the other waits for a standby to confirm a commit. */
 const maxOperatorConnections = 2
 
-const connect = (
+export const poolerAdvice =
+  "A pooler between this process and the database loses prepared statements, so statements fail. " +
+  "Set DATABASE_PREPARE=false."
+
+export const connect = (
   { prepare = true, readOnly = false, statementTimeout = defaultStatementTimeout, url }: PostgresOptions,
   limits: Pick<PgClient.PgPoolConfig, "idleTimeout" | "maxConnections">
 ) =>
@@ -81,10 +86,12 @@ const lanes = Effect.fnUntraced(function* (options: PostgresOptions) {
       : yield* connect(options, { maxConnections: operatorSize, idleTimeout: Duration.infinity })
   const permits = yield* Semaphore.make(Math.max(1, Math.min(maxBackgroundConnections, sharedSize - 1)))
   const permit = Effect.acquireRelease(permits.take(1), () => permits.release(1), { interruptible: true })
+  const warnOnce = yield* Effect.cached(Effect.logWarning(poolerAdvice))
+  const fromShared = withoutFaulty(shared.reserve, warnOnce)
   const byLane: Readonly<Record<Lane, SqlConnection.Acquirer>> = {
-    requests: shared.reserve,
-    background: Effect.andThen(permit, shared.reserve),
-    operator: operator.reserve
+    requests: fromShared,
+    background: Effect.andThen(permit, fromShared),
+    operator: withoutFaulty(operator.reserve, warnOnce)
   }
   return Effect.flatMap(DatabaseLane, (lane) => byLane[lane])
 })

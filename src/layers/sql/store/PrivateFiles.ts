@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
+import { addSync, type NodeFileLayer } from "./SyncedFiles.ts"
 
 const forOthers = 0o077
 const permissions = 0o7777
@@ -19,10 +20,21 @@ interface FileOperations {
 
 /** PGlite sets the mode of each file explicitly, so the process's umask has no effect. */
 export class PrivateFiles extends NodeFS {
+  readonly #sync: boolean
+
+  constructor(directory: string, { sync }: { readonly sync: boolean }) {
+    super(directory)
+    this.#sync = sync
+  }
+
   override async init(...[database, options]: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
     const { emscriptenOpts } = await super.init(database, options)
     const preRun = emscriptenOpts.preRun ?? []
-    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...preRun, ({ NODEFS }) => restrictNew(NODEFS.node_ops)] } }
+    const change = ({ NODEFS }: { readonly NODEFS: NodeFileLayer & { readonly node_ops: FileOperations } }) => {
+      restrictNew(NODEFS.node_ops)
+      if (this.#sync) addSync(NODEFS)
+    }
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...preRun, change] } }
   }
 }
 
