@@ -1,19 +1,21 @@
 import { maxPageLinks } from "../../domain/pages/limits.ts"
 import type { PageLink } from "../../domain/pages/Page.ts"
 import { visibleText } from "../../domain/pages/visibleText.ts"
-import { headings, inlineElements, lists } from "./html/blocks.ts"
+import { hasBlock, headings, isBlock, lists } from "./html/blocks.ts"
+import { codeText } from "./html/code.ts"
 import {
   attribute,
   DocumentTooLarge,
   type Element,
+  elementOf,
   findElement,
   isElement,
   isText,
   type Node,
   type Parent,
-  pushChildren,
   textOf
 } from "./html/Tree.ts"
+import { cellsOf, hasWideContent, maxColumns, tableOf } from "./html/tables.ts"
 
 export interface Rendering {
   readonly markdown: string
@@ -55,35 +57,6 @@ const codeSpan = (code: string): string => {
   return `${fence}${space}${code}${space}${fence}`
 }
 
-const languageName = /(?:^|\s)(?:lang(?:uage)?|highlight(?:-source)?|brush)[-:]\s?([a-z0-9+#.-]{1,20})(?=\s|$|;)/i
-
-const languageOf = (pre: Element): string => {
-  const code = findElement(pre, ({ tagName }) => tagName === "code")
-  const wrappers = [
-    pre.parentNode,
-    pre.parentNode !== null && "parentNode" in pre.parentNode ? pre.parentNode.parentNode : null
-  ]
-  for (const element of [code, pre, ...wrappers]) {
-    if (element === undefined || element === null || !isElement(element)) continue
-    const given = attribute(element, "data-lang") ?? attribute(element, "data-language")
-    const name = given ?? languageName.exec(attribute(element, "class") ?? "")?.[1]
-    if (name !== undefined && /^[a-z0-9+#.-]{1,20}$/i.test(name)) return name.toLowerCase()
-  }
-  return ""
-}
-
-const preformatted = (root: Node): string => {
-  const waiting: Array<Node | Parent> = [root]
-  const parts: Array<string> = []
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if ("value" in node) parts.push(node.value)
-    if (!isElement(node)) continue
-    if (node.tagName === "br") parts.push("\n")
-    pushChildren(waiting, node)
-  }
-  return visibleText(parts.join("")).replace(/^\n+|\s+$/g, "")
-}
-
 const indent = (text: string, first: string, rest: string): string =>
   text
     .split("\n")
@@ -98,6 +71,43 @@ const emphasis: { readonly [name: string]: string } = {
   del: "~~",
   s: "~~",
   strike: "~~"
+}
+
+const formula = (element: Element): Pair => {
+  const tex = visibleText(textOf(element))
+  const mark = isBlock(element) ? "$$" : "$"
+  return tex === "" ? empty : { markdown: `${mark}${tex}${mark}`, text: tex }
+}
+
+const isFootnoteLink = (element: Element): boolean =>
+  attribute(element, "role") === "doc-noteref" || /#/.test(attribute(element, "href") ?? "")
+
+/** True if all of the element is a link to a place on the page. */
+const isFootnoteMark = (element: Element): boolean => {
+  const link = findElement(element, ({ tagName }) => tagName === "a")
+  const outer = element.parentNode !== null && isElement(element.parentNode) ? element.parentNode : undefined
+  if (link === undefined) return outer?.tagName === "a" && isFootnoteLink(outer) && textOf(outer) === textOf(element)
+  return isFootnoteLink(link) && /^[[(]?.*[\])]?$/.test(textOf(element))
+}
+
+/** Renders as it is written, because no address follows it. */
+const footnoteMark = (text: string): Pair => {
+  const mark = `[${text.replace(/^[[(]|[\])]$/g, "")}]`
+  return { markdown: mark, text: mark }
+}
+
+const ordinal = /^(?:st|nd|rd|th|er|re|e|ère|ème|eme|o|a|os|as|º|ª)$/i
+
+const textAt = (siblings: ReadonlyArray<Node>, index: number): string => {
+  const node = siblings[index]
+  return node === undefined ? "" : textOf(node)
+}
+
+/** Ordinals, trademarks and chemical formulas mean the same without a sign. */
+const isPlainScript = (name: string, text: string, before: string, after: string): boolean => {
+  if (!/[\p{L}\p{N}]/u.test(text) || /^(?:TM|SM)$/i.test(text)) return true
+  if (name === "sup") return ordinal.test(text) && /(?:\d|\b[IVXLCDM]+|\b[NM])$/.test(before)
+  return /^\d+$/.test(text) && /\p{L}$|\)$/u.test(before) && !/^\d/.test(after)
 }
 
 class Renderer {
@@ -139,7 +149,7 @@ class Renderer {
     return { markdown: `${before}${mark}${body}${mark}${after}`, text: inner.text }
   }
 
-  #inlineElement(element: Element): Pair {
+  #inlineElement(element: Element, siblings: ReadonlyArray<Node>, index: number): Pair {
     const name = element.tagName
     if (name === "br") return same("\n")
     if (name === "a") return this.#link(element)
@@ -149,16 +159,10 @@ class Renderer {
         .trim()
       return { markdown: escapeInline(alt), text: "" }
     }
-    if (name === "math") {
-      const tex = findElement(
-        element,
-        (each) => each.tagName === "annotation" && /tex/i.test(attribute(each, "encoding") ?? "")
-      )
-      const formula = visibleText(tex === undefined ? (attribute(element, "alttext") ?? textOf(element)) : textOf(tex))
-      return formula === "" ? empty : { markdown: `$${formula}$`, text: formula }
-    }
+    if (name === "math") return formula(element)
+    if (name === "sup" || name === "sub") return this.#script(element, siblings, index)
     if (/^(?:code|kbd|samp|tt|var)$/.test(name)) {
-      const code = preformatted(element).replace(/\s+/g, " ")
+      const code = codeText(element).replace(/\s+/g, " ")
       if (code === "" || name === "var") return this.inline(element)
       const isLinked = findElement(element, ({ tagName }) => tagName === "a") !== undefined
       return isLinked ? this.inline(element) : { markdown: codeSpan(code), text: code }
@@ -167,20 +171,32 @@ class Renderer {
     return mark === undefined ? this.inline(element) : this.#marked(element, mark)
   }
 
+  /** A power, an index or a footnote's mark. Without a sign, `10<sup>23</sup>` would be another number. */
+  #script(element: Element, siblings: ReadonlyArray<Node>, index: number): Pair {
+    const inner = this.inline(element)
+    const text = inner.text.trim()
+    if (isFootnoteMark(element)) return footnoteMark(text)
+    const sign = element.tagName === "sup" ? "^" : "_"
+    if (isPlainScript(element.tagName, text, textAt(siblings, index - 1), textAt(siblings, index + 1))) return inner
+    const isSingle = /^[-−–+]?[\p{L}\p{N}.,]+$/u.test(text)
+    const [open, close] = isSingle ? [sign, ""] : [`${sign}(`, ")"]
+    return { markdown: `${open}${inner.markdown.trim()}${close}`, text: `${open}${text}${close}` }
+  }
+
   inline(parent: Element): Pair {
     return joined(
-      parent.childNodes.map((node) => this.#inlineNode(node)),
+      parent.childNodes.map((node, index, siblings) => this.#inlineNode(node, siblings, index)),
       ""
     )
   }
 
-  #inlineNode(node: Node): Pair {
+  #inlineNode(node: Node, siblings: ReadonlyArray<Node>, index: number): Pair {
     if (isText(node)) {
       const text = visibleText(node.value).replace(/\s+/g, " ")
       return this.#counted({ markdown: escapeInline(text), text })
     }
     if (!isElement(node)) return empty
-    if (inlineElements.has(node.tagName)) return this.#inlineElement(node)
+    if (!isBlock(node) || node.tagName === "math") return this.#inlineElement(node, siblings, index)
     const inner = this.inline(node)
     return { markdown: ` ${inner.markdown} `, text: ` ${inner.text} ` }
   }
@@ -203,10 +219,10 @@ class Renderer {
       run = []
       if (!isBlank(paragraph)) blocks.push(paragraph)
     }
-    for (const node of parent.childNodes) {
-      const holdsBlocks = isElement(node) && (!inlineElements.has(node.tagName) || hasBlock(node))
+    for (const [index, node] of parent.childNodes.entries()) {
+      const holdsBlocks = isElement(node) && (isBlock(node) || hasBlock(node))
       if (!holdsBlocks) {
-        run.push(this.#inlineNode(node))
+        run.push(this.#inlineNode(node, parent.childNodes, index))
         continue
       }
       flush()
@@ -226,9 +242,10 @@ class Renderer {
         : [{ markdown: `${"#".repeat(Number(name.slice(1)))} ${line}`, text: text.replace(/\n/g, " ") }]
     }
     if (name === "pre" || name === "listing" || name === "xmp") {
-      const code = preformatted(element)
+      const code = codeText(element)
       const fence = fenceOf(code)
-      return code.trim() === "" ? [] : [{ markdown: `${fence}${languageOf(element)}\n${code}\n${fence}`, text: code }]
+      const language = attribute(element, "data-lang") ?? ""
+      return code.trim() === "" ? [] : [{ markdown: `${fence}${language}\n${code}\n${fence}`, text: code }]
     }
     if (name === "hr") return [{ markdown: "---", text: "" }]
     if (name === "blockquote") {
@@ -248,8 +265,23 @@ class Renderer {
     }
     if (name === "table") return this.#table(element)
     if (lists.has(name) && name !== "dl") return [this.#list(element)]
+    if (name === "math") return [formula(element)]
+    if (name === "a") return this.#linkedBlocks(element)
     if (name === "dt") return [this.#paragraph([this.#marked(element, "**")])]
     return this.blocks(element)
+  }
+
+  /** A link around blocks becomes a link of its heading, or else of its first text. */
+  #linkedBlocks(link: Element): ReadonlyArray<Pair> {
+    const title =
+      findElement(link, (each) => headings.has(each.tagName) && textOf(each) !== "") ??
+      findElement(link, (each) => textOf(each) !== "" && !hasBlock(each))
+    if (title !== undefined && findElement(title, ({ tagName }) => tagName === "a") === undefined) {
+      const inner = elementOf("a", "", { href: attribute(link, "href") ?? "" })
+      inner.childNodes = title.childNodes
+      title.childNodes = [inner]
+    }
+    return this.blocks(link)
   }
 
   #list(list: Element): Pair {
@@ -272,21 +304,26 @@ class Renderer {
 
   /** A data table has at least two columns. Cells of other tables become blocks. */
   #table(table: Element): ReadonlyArray<Pair> {
-    const rows = rowsOf(table)
-    const columns = rows.reduce((most, { length }) => Math.max(most, length), 0)
+    const { columns, rows } = tableOf(table)
     const isLayout =
       attribute(table, "role") === "presentation" ||
       columns < 2 ||
       rows.length < 2 ||
       columns > maxColumns ||
-      rows.flat().some(hasWideContent)
-    if (isLayout) return rows.flatMap((cells) => cells.flatMap((cell) => this.blocks(cell)))
+      rows.flat().some((cell) => cell !== undefined && hasWideContent(cell))
+    if (isLayout) return cellsOf(table).flatMap((cell) => this.blocks(cell))
+    const pairs = new Map<Element, Pair>()
+    const pairOf = (cell: Element | undefined): Pair => {
+      if (cell === undefined) return empty
+      const pair = pairs.get(cell) ?? this.#paragraph([this.inline(cell)])
+      pairs.set(cell, pair)
+      return this.#counted(pair)
+    }
     const lines = rows.map((cells) => {
-      const pairs = cells.map((cell) => this.#paragraph([this.inline(cell)]))
-      const filled = Array.from({ length: columns }, (_, index) => pairs[index] ?? empty)
+      const filled = cells.map(pairOf)
       return {
         markdown: `| ${filled.map(({ markdown }) => markdown.replace(/ *\n/g, "<br>").replace(/\|/g, "\\|")).join(" | ")} |`,
-        text: pairs.map(({ text }) => text.replace(/\n/g, " ")).join("\t")
+        text: filled.map(({ text }) => text.replace(/\n/g, " ")).join("\t")
       }
     })
     const [head = empty, ...body] = lines
@@ -298,29 +335,12 @@ class Renderer {
   }
 }
 
-/** Every row is padded to the widest. */
-const maxColumns = 50
-
-const hasBlock = (element: Element): boolean =>
-  findElement(element, ({ tagName }) => !inlineElements.has(tagName)) !== undefined
-
-const wide = new Set(["table", "pre", "ul", "ol", "dl", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"])
-
-const hasWideContent = (cell: Element): boolean => findElement(cell, ({ tagName }) => wide.has(tagName)) !== undefined
-
-const rowsOf = (table: Element): ReadonlyArray<ReadonlyArray<Element>> => {
-  const rows: Array<ReadonlyArray<Element>> = []
-  for (const child of table.childNodes) {
-    if (!isElement(child)) continue
-    if (child.tagName === "tr") rows.push(child.childNodes.filter(isElement))
-    else if (/^t(?:head|body|foot)$/.test(child.tagName)) rows.push(...rowsOf(child))
-  }
-  return rows.filter((cells) => cells.length > 0)
-}
-
 export const render = (root: Parent, base: string): Rendering => {
   const renderer = new Renderer(base)
-  const { markdown, text } = joined(renderer.blocks(root), "\n\n")
+  const blocks = renderer.blocks(root)
+  // A rule at the end was above something that is gone.
+  const last = blocks.findLastIndex(({ markdown }) => markdown !== "---")
+  const { markdown, text } = joined(blocks.slice(0, last + 1), "\n\n")
   if (markdown.length > maxCharacters) throw new DocumentTooLarge()
   return {
     markdown: markdown.trim(),

@@ -1,9 +1,13 @@
+import { fileURLToPath } from "node:url"
 import { getDocumentProxy } from "unpdf"
 import type { ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
 import { visibleText } from "../../domain/pages/visibleText.ts"
 import { DocumentTooLarge, oneLine } from "./html/Tree.ts"
 
 const limits = { pages: 5_000, characters: 10_000_000 }
+
+/** Maps for fonts that name one of Adobe's character collections, as many in Chinese, Japanese and Korean do. */
+const cMapUrl = fileURLToPath(new URL("../../../data/cmaps/", import.meta.url)).replaceAll("\\", "/")
 
 const metaText = (value: unknown): string | null =>
   (typeof value === "string" ? oneLine(visibleText(value)).slice(0, 2_000) : "") || null
@@ -31,7 +35,8 @@ const paragraphs = (lines: string): string =>
 /** Encrypted and scanned PDFs have no text (R59). */
 export const readPdf = async (bytes: Uint8Array, mediaType: string): Promise<ParsedPage | ParseFailureReason> => {
   const noText = "no_text"
-  const open = getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false, disableFontFace: true, maxImageSize: 0 })
+  const options = { verbosity: 0, stopAtErrors: false, disableFontFace: true, maxImageSize: 0 }
+  const open = getDocumentProxy(bytes, { ...options, cMapUrl, cMapPacked: true })
   const pdf = await open.catch(() => undefined)
   if (pdf === undefined) return noText
   if (pdf.numPages > limits.pages) throw new DocumentTooLarge()

@@ -4,11 +4,11 @@ import type { Document, ParsedPage, ParseFailureReason } from "../../domain/page
 import { sniff } from "../../domain/pages/sniff.ts"
 import { visibleText } from "../../domain/pages/visibleText.ts"
 import { decodeText } from "./charset.ts"
-import { readXml } from "./feed.ts"
-import { removeHidden } from "./html/hidden.ts"
-import { readHtml, removeTitleHeading } from "./html/readHtml.ts"
-import { findElement, flatten, oneLine, parseTree, textOf } from "./html/Tree.ts"
+import { readJsonFeed, readXml } from "./feed.ts"
+import { readHtml, readVisible, removeTitleHeading } from "./html/readHtml.ts"
+import { findElement, oneLine, parseTree, textOf } from "./html/Tree.ts"
 import { fenceOf, render } from "./Rendering.ts"
+import { htmlOfXml } from "./xhtml.ts"
 
 type Source = Pick<Document, "bytes" | "contentType" | "url">
 
@@ -28,8 +28,7 @@ const marked = new Marked({ gfm: true })
 const readMarkdown = (source: string, url: string, mediaType: string): ParsedPage => {
   const markdown = source.replace(/^---[ \t]*\n[\s\S]*?\n---[ \t]*(?:\n|$)/, "")
   const root = parseTree(marked.parse(markdown, { async: false }))
-  removeHidden(root)
-  flatten(root)
+  readVisible(root)
   const heading = findElement(root, ({ tagName }) => tagName === "h1")
   const title = heading === undefined ? null : oneLine(visibleText(textOf(heading))) || null
   removeTitleHeading(root, title)
@@ -49,11 +48,15 @@ export const readDocument = async ({ bytes, contentType, url }: Source): Promise
   const kind = kindOf(name)
   if (kind === undefined) return "unsupported_media_type"
   if (kind === "pdf") return (await import("./pdf.ts")).readPdf(bytes, name)
-  const source = decodeText(bytes, stated.charset, kind === "html" || kind === "xml")
-  if (kind === "html") return readHtml(source, url, name)
+  const isXhtml = name === "application/xhtml+xml"
+  const markup = kind === "html" && !isXhtml ? "html" : kind === "html" || kind === "xml" ? "xml" : undefined
+  const source = await decodeText(bytes, stated.charset, markup)
+  if (kind === "html") return readHtml(isXhtml ? htmlOfXml(source) : source, url, name)
   if (kind === "xml") return readXml(source, url, name)
   const shown = visibleText(source).trim()
   if (!/\S/.test(shown)) return "no_text"
+  const feed = kind === "json" ? readJsonFeed(shown, url, name) : undefined
+  if (feed !== undefined) return feed
   const isMarkdown =
     kind === "markdown" || (kind === "text" && /\.(?:md|markdown)$/i.test(URL.parse(url)?.pathname ?? ""))
   if (!isMarkdown) return readPlain(shown, kind, name)

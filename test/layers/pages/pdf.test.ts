@@ -45,6 +45,31 @@ describe("PDF", () => {
     assert.strictEqual(page.mediaType, "application/pdf")
   })
 
+  it("R60: has text in fonts that name a predefined character map", async () => {
+    const texts = [
+      ["UniJIS-UCS2-H", "Japan1", "<65E5672C8A9E>", "日本語"],
+      ["90ms-RKSJ-H", "Japan1", "<93FA967B>", "日本"],
+      ["UniGB-UTF16-H", "GB1", "<4E2D6587>", "中文"],
+      ["GBK-EUC-H", "GB1", "<D6D0CEC4>", "中文"],
+      ["ETen-B5-H", "CNS1", "<A4A4A4E5>", "中文"],
+      ["KSCms-UHC-H", "Korea1", "<C7D1B1DB>", "한글"]
+    ]
+    for (const [encoding, ordering, codes, text] of texts) {
+      const pdf = pdfOf([
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        stream(`BT /F1 12 Tf 50 700 Td ${codes} Tj ET`),
+        `<< /Type /Font /Subtype /Type0 /BaseFont /Sample /Encoding /${encoding} /DescendantFonts [6 0 R] >>`,
+        `<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Sample /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /FontDescriptor 7 0 R >>`,
+        "<< /Type /FontDescriptor /FontName /Sample /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>"
+      ])
+      const page = await read(pdf)
+      assert(typeof page !== "string", encoding)
+      assert.strictEqual(page.text, text)
+    }
+  })
+
   it("R59: without text, encrypted or broken has no_text", async () => {
     const encrypted = `/Encrypt << /Filter /Standard /V 1 /R 2 /O <${"00".repeat(32)}> /U <${"11".repeat(32)}> /P -4 >> /ID [<00> <00>]`
     assert.strictEqual(await read(onePage("")), "no_text")

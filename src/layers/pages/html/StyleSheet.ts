@@ -2,6 +2,7 @@ import { type Declarations, readDeclarations } from "./Style.ts"
 import { attribute, type Element } from "./Tree.ts"
 
 interface Rule {
+  readonly selector: string
   readonly tag: string
   readonly id: string
   readonly classes: ReadonlyArray<string>
@@ -66,13 +67,13 @@ export class StyleSheet {
     const classes = Array.from(names.matchAll(/\.([\w-]+)/g), ([, name = ""]) => name)
     const key = id === "" ? `.${classes[0] ?? ""}` : `#${id}`
     const rules = this.#rules.get(key) ?? []
-    rules.push({ tag: tag.toLowerCase(), id, classes, declarations })
+    rules.push({ selector, tag: tag.toLowerCase(), id, classes, declarations })
     this.#rules.set(key, rules)
     this.#count++
   }
 
   /** Undefined if no rule matches. */
-  declarationsFor(element: Element): Declarations | undefined {
+  rulesFor(element: Element): { readonly selectors: string; readonly declarations: Declarations } | undefined {
     if (this.#count === 0) return undefined
     const id = attribute(element, "id") ?? ""
     const classes = new Set((attribute(element, "class") ?? "").split(/\s+/))
@@ -87,6 +88,9 @@ export class StyleSheet {
       )
     if (matching.length === 0) return undefined
     matching.sort((one, other) => specificity(one) - specificity(other))
-    return new Map(matching.flatMap(({ declarations }) => [...declarations]))
+    return {
+      selectors: matching.map(({ selector }) => selector).join(),
+      declarations: new Map(matching.flatMap(({ declarations }) => [...declarations]))
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { type DefaultTreeAdapterTypes, defaultTreeAdapter, parse, type TreeAdapter } from "parse5"
+import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html, parse, type TreeAdapter } from "parse5"
 
 // This folder works on parse5's tree, because its plain objects cost a tenth of the DOM that Readability needs.
 
@@ -86,16 +86,49 @@ export const visibleLength = (root: Parent): number => {
   return length
 }
 
-export const removeNodes = (root: Parent, test: (node: Node) => boolean): void => {
+export const removeNodes = (
+  root: Parent,
+  test: (node: Node, index: number, siblings: ReadonlyArray<Node>) => boolean
+): void => {
   const waiting: Array<Parent> = [root]
   for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
-    parent.childNodes = parent.childNodes.filter((node) => !test(node))
+    parent.childNodes = parent.childNodes.filter((node, index, siblings) => !test(node, index, siblings))
     for (const node of parent.childNodes) if (isElement(node)) waiting.push(node)
   }
 }
 
+export const replaceNodes = (root: Parent, replacements: ReadonlyMap<Node, ReadonlyArray<Node>>): void => {
+  if (replacements.size === 0) return
+  const waiting: Array<Parent> = [root]
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    const holder = parent
+    parent.childNodes = parent.childNodes.flatMap((node) => {
+      const others = replacements.get(node)
+      if (others === undefined) {
+        if (isElement(node)) waiting.push(node)
+        return [node]
+      }
+      for (const other of others) other.parentNode = holder
+      return others
+    })
+  }
+}
+
+/** An element with a text alone. */
+export const elementOf = (
+  tagName: string,
+  text: string,
+  attributes: { readonly [name: string]: string } = {}
+): Element => {
+  const attrs = Object.entries(attributes).map(([name, value]) => ({ name, value }))
+  const element = defaultTreeAdapter.createElement(tagName, html.NS.HTML, attrs)
+  if (text !== "") defaultTreeAdapter.insertText(element, text)
+  return element
+}
+
 /** No script runs, despite `scriptingEnabled`. */
-export const parseTree = (html: string): Root => parse(html, { treeAdapter: boundedAdapter(), scriptingEnabled: true })
+export const parseTree = (source: string): Root =>
+  parse(source, { treeAdapter: boundedAdapter(), scriptingEnabled: true })
 
 export const flatten = (root: Parent): void =>
   walk(root, (element, depth) => {

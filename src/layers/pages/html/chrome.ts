@@ -1,4 +1,7 @@
+import { headings } from "./blocks.ts"
+import { causesWithin, measureAll } from "./prose.ts"
 import {
+  attribute,
   type Element,
   findElement,
   isElement,
@@ -6,7 +9,9 @@ import {
   namesOf,
   type Parent,
   removeNodes,
-  visibleLength
+  textOf,
+  visibleLength,
+  walk
 } from "./Tree.ts"
 
 const chromeWords = new Set(
@@ -18,8 +23,12 @@ const chromeWords = new Set(
   ).split(" ")
 )
 
-/** A block with a larger share of the text is kept, regardless of its class. */
+/** A block with a larger share of the page's text is kept, regardless of its class (R60). */
 const maxShare = 0.2
+/** The same of the text outside navigation, headers and footers, which may be most of a page's text (R82). */
+const maxInnerShare = 1 / 3
+/** All blocks together may have at most this share of the prose (R82). */
+const maxProseShare = 2 / 3
 
 const words = (name: string): ReadonlyArray<string> =>
   name
@@ -27,24 +36,77 @@ const words = (name: string): ReadonlyArray<string> =>
     .toLowerCase()
     .split(/[^a-z]+/)
 
+/** What a text is about is not what an element is for. */
+const subject = /(?:^|\s)(?:tag|category|topic)-[\w-]+/g
+
 /** Quoted text is content even in such a block: an embedded post may be in a block named "social". */
 const quotes = (element: Element): boolean =>
   findElement(element, ({ tagName }) => tagName === "blockquote") !== undefined
 
-const isNamedChrome = (element: Element): boolean => words(namesOf(element)).some((word) => chromeWords.has(word))
+const slugOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "")
+
+const maxElementsToHeading = 10
+
+/** The heading that the element begins with. */
+const headingOf = (element: Element): Element | undefined => {
+  let next: Element | undefined = element
+  for (let count = 0; next !== undefined && count < maxElementsToHeading; count++) {
+    const children: ReadonlyArray<Element> = next.childNodes.filter(isElement)
+    const heading = children.slice(0, 2).find(({ tagName }) => headings.has(tagName))
+    if (heading !== undefined) return heading
+    next = children[0]
+  }
+  return undefined
+}
+
+/** True if the names come from the text: those of headings, and of sections whose id is their heading's slug (R82). */
+const hasNamesOfText = (element: Element): boolean => {
+  if (headings.has(element.tagName)) return true
+  const id = attribute(element, "id")
+  if (id === undefined || id === "") return false
+  const heading = headingOf(element)
+  if (heading === undefined) return false
+  return slugOf(id).replace(/^user-content-|-\d+$/g, "") === slugOf(textOf(heading)).replace(/-\d+$/, "")
+}
+
+const chromeWordOf = (element: Element): string | undefined =>
+  words(namesOf(element).replace(subject, " ")).find((word) => chromeWords.has(word))
 
 const neverChrome = new Set(["html", "body", "main", "article"])
 
-const isChrome = (node: Node, maxLength: number): boolean => {
-  if (!isElement(node) || neverChrome.has(node.tagName) || !isNamedChrome(node)) return false
-  if (visibleLength(node) > maxLength) return false
-  if (!quotes(node)) return true
-  // Readability would remove the block because of its name.
-  node.attrs = node.attrs.filter(({ name }) => name !== "class" && name !== "id")
-  return false
+const withoutNames = (element: Element): void => {
+  element.attrs = element.attrs.filter(({ name }) => name !== "class" && name !== "id")
 }
 
+/** Removes page furniture, and names by which Readability would remove what is kept. */
 export const removeChrome = (root: Parent): void => {
-  const maxLength = maxShare * visibleLength(root)
-  removeNodes(root, (node) => isChrome(node, maxLength))
+  const measures = measureAll(root)
+  const maxLength = Math.min(maxShare * visibleLength(root), maxInnerShare * (measures.get(root)?.text ?? 0))
+  const found = new Map<string, Array<Element>>()
+  walk(root, (element) => {
+    if (hasNamesOfText(element)) withoutNames(element)
+    const word = neverChrome.has(element.tagName) ? undefined : chromeWordOf(element)
+    if (word === undefined) return true
+    if ((measures.get(element)?.text ?? 0) <= maxLength && !quotes(element)) {
+      const elements = found.get(word) ?? []
+      elements.push(element)
+      found.set(word, elements)
+      return false
+    }
+    withoutNames(element)
+    return true
+  })
+  const certain = causesWithin(maxProseShare, found, measures, root)
+  const removed = new Set<Node>()
+  for (const [word, elements] of found) {
+    for (const element of elements) {
+      if (certain.has(word)) removed.add(element)
+      else withoutNames(element)
+    }
+  }
+  removeNodes(root, (node) => removed.has(node))
 }

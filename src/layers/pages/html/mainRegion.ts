@@ -1,22 +1,15 @@
-import {
-  attribute,
-  type Element,
-  isElement,
-  isText,
-  type Node,
-  namesOf,
-  removeNodes,
-  visibleLength,
-  walk
-} from "./Tree.ts"
+import { measureAll } from "./prose.ts"
+import { attribute, type Element, isElement, type Node, removeNodes, visibleLength, walk } from "./Tree.ts"
 
 const around = new Set("nav footer aside button".split(" "))
-const roles = /^(?:navigation|banner|contentinfo|complementary|search|menu|menubar|dialog|alert)$/i
+const roles = /^(?:navigation|banner|contentinfo|complementary|search|menu|menubar|dialog)$/i
 
 const isAround = (node: Node): boolean =>
   isElement(node) && (around.has(node.tagName) || roles.test(attribute(node, "role") ?? ""))
 
 const minShare = 0.25
+/** A region inside of another is better if it has nearly all of its prose. */
+const minInnerShare = 0.8
 
 /** Removes navigation and footers from `body`. */
 export const findMainRegion = (body: Element): Element => {
@@ -32,23 +25,13 @@ export const findMainRegion = (body: Element): Element => {
   const [article] = articles
   if (articles.length === 1 && article !== undefined) found.push(article)
   const region = found.find((element) => visibleLength(element) >= least && visibleLength(element) > 0)
-  if (region !== undefined) return region
-  removeNodes(body, (node) => isElement(node) && node.tagName === "header" && node.parentNode === body)
-  return body
-}
-
-const isComments = (element: Element): boolean => /(?:^|[^a-z])(?:comments?|disqus)(?![a-z])/i.test(namesOf(element))
-
-export const proseLength = (root: Element): number => {
-  let length = 0
-  const count = (element: Element) => {
-    for (const node of element.childNodes) if (isText(node)) length += node.value.trim().length
+  if (region === undefined) {
+    removeNodes(body, (node) => isElement(node) && node.tagName === "header" && node.parentNode === body)
+    return body
   }
-  count(root)
-  walk(root, (element) => {
-    if (element.tagName === "a" || isComments(element)) return false
-    count(element)
-    return true
-  })
-  return length
+  const measures = measureAll(region)
+  const proseOf = (element: Element) => measures.get(element)?.prose ?? 0
+  return (
+    found.findLast((element) => proseOf(element) >= minInnerShare * proseOf(region) && proseOf(element) > 0) ?? region
+  )
 }

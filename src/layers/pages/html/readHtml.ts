@@ -4,9 +4,14 @@ import { findArticle } from "./article.ts"
 import { headings } from "./blocks.ts"
 import { isChallenge } from "./challenge.ts"
 import { removeChrome } from "./chrome.ts"
+import { readCode } from "./code.ts"
+import { readFormulas } from "./formulas.ts"
 import { removeHidden } from "./hidden.ts"
-import { findMainRegion, proseLength } from "./mainRegion.ts"
+import { findMainRegion } from "./mainRegion.ts"
 import { type Metadata, readMetadata } from "./metadata.ts"
+import { normalize } from "./normalize.ts"
+import { placeContent } from "./placement.ts"
+import { proseLength } from "./prose.ts"
 import { StyleSheet } from "./StyleSheet.ts"
 import {
   attribute,
@@ -24,19 +29,22 @@ import {
 import { trimArticle } from "./trim.ts"
 
 const minArticleCharacters = 250
-/** The share of the main region that Readability must find. An `article` declares itself as such. */
-const minCoverage = { article: 0.1, other: 0.3 }
+/**
+ * The share of the main region that Readability must find. The metadata of an article declares it as such. A declared
+ * main region of another page is better than a part of it.
+ */
+const minCoverage = { article: 0.1, declared: 0.9, other: 0.3 }
 
 /** Falls back to the main region: of documentation, listings and forums, Readability keeps only a part. */
 const findMainText = (body: Element, { isArticle, title }: Metadata): Element => {
   removeChrome(body)
-  flatten(body)
   const article = findArticle(body, title ?? "")
   const region = findMainRegion(body)
   if (article === undefined) return region
   const length = proseLength(article)
   const coverage = length / Math.max(1, proseLength(region))
-  if (length < minArticleCharacters || coverage < (isArticle ? minCoverage.article : minCoverage.other)) return region
+  const least = isArticle ? minCoverage.article : region === body ? minCoverage.other : minCoverage.declared
+  if (length < minArticleCharacters || coverage < least) return region
   trimArticle(article)
   return article
 }
@@ -71,6 +79,16 @@ const sheetOf = (root: Root): StyleSheet => {
 const placeholder =
   /^(?:(?:loading|please wait|redirecting)\b.{0,40}|.{0,80}\b(?:enable|requires?|needs?|turn on|activate) java ?script\b.{0,200})$/i
 
+/** Leaves only what people see, in elements that each have one meaning. */
+export const readVisible = (root: Root): void => {
+  placeContent(root)
+  readFormulas(root)
+  removeHidden(findElement(root, ({ tagName }) => tagName === "body") ?? root, sheetOf(root))
+  flatten(root)
+  readCode(root)
+  normalize(root)
+}
+
 export const readHtml = (html: string, url: string, mediaType: string): ParsedPage | ParseFailureReason => {
   const root = parseTree(html)
   const body = findElement(root, ({ tagName }) => tagName === "body")
@@ -78,7 +96,7 @@ export const readHtml = (html: string, url: string, mediaType: string): ParsedPa
   const { isArticle, ...metadata } = readMetadata(root)
   const base = baseOf(root, url)
   if (isChallenge(root)) return "forbidden"
-  removeHidden(body, sheetOf(root))
+  readVisible(root)
   const main = findMainText(body, { ...metadata, isArticle })
   removeTitleHeading(main, metadata.title)
   const rendering = render(main, base)

@@ -1,16 +1,5 @@
-import { headings, inlineElements, lists } from "./blocks.ts"
+import { hasBlock, headings, isBlock, lists } from "./blocks.ts"
 import { type Element, isElement, isText, type Node, type Parent, removeNodes, textOf, walk } from "./Tree.ts"
-
-const isBlock = (node: Node): node is Element => isElement(node) && !inlineElements.has(node.tagName)
-
-const isLine = (element: Element): boolean => {
-  let hasBlock = false
-  walk(element, (each) => {
-    hasBlock ||= isBlock(each)
-    return !hasBlock
-  })
-  return !hasBlock
-}
 
 const hasLetters = /[\p{L}\p{N}]/u
 
@@ -28,9 +17,27 @@ const isLinksOnly = (element: Element): boolean => {
   return hasLink
 }
 
+/** What stands before the colon of a label, all of it. */
 const label =
-  /^(?:related|read (?:more|next|also)|see also|also|more|photos?|images?|pictures?|video|credits?|source|tags?|topics?|filed under|posted|published|updated|last updated|share|follow)\b[^.!?]{0,80}:|^©|^(?:photo|image) (?:by|credit|copyright)\b|:$/iu
+  /^\(?(?:(?:related|recommended|more)(?: (?:articles?|stories|posts?|links?|content|reading|topics?|coverage|news|on this|from us))?|(?:read|see|watch|listen)(?: (?:more|next|also))|also (?:read|see|on)|(?:photos?|images?|pictures?|videos?|credits?|source)(?: (?:credits?|courtesy|source|by))?|(?:tags?|topics?|categor(?:y|ies)|keywords?)|(?:filed (?:under|in))|(?:last )?(?:posted|published|updated)(?: (?:on|in|by|at))?|share(?: (?:this|on|via))?|follow(?: (?:us|on))?)\s*:\s*/iu
+/** Words of an interface, alone on a line. */
+const control =
+  /^(?:advert(?:isement|ising)?s?|anzeige|werbung|publicidad|publicité|share|comments?|captions?|close|(?:image|photo|slide) \d+ of \/? ?\d+)$/iu
+const credit = /^©|^(?:photo|image) (?:by|credit|copyright)\b/iu
 
+const dated = /^(?:last )?(?:posted|published|updated)\b[^.!?]{0,40}(?:\b\d{4}\b|\d:\d{2})[^!?]{0,20}$/iu
+
+/** A label says what is beside it: alone, or before links, names or dates. Before a sentence it belongs to the text. */
+const isLabel = (text: string): boolean => {
+  if (text.length > maxLabelCharacters) return false
+  if (control.test(text) || credit.test(text) || dated.test(text)) return true
+  const [start] = label.exec(text) ?? []
+  if (start === undefined) return false
+  const rest = text.slice(start.length)
+  return !/[.!?…]["”'’)]*$/.test(rest) || rest.split(" ").length < minSentenceWords
+}
+
+const minSentenceWords = 4
 const maxLabelCharacters = 100
 
 /** Short lines and links are content in these elements. */
@@ -48,7 +55,7 @@ const linesOf = (root: Parent): ReadonlyArray<Line> => {
       lines.push({ element, text: "" })
       return false
     }
-    if (!isBlock(element) || !isLine(element)) return !inlineElements.has(element.tagName)
+    if (!isBlock(element) || hasBlock(element)) return isBlock(element) || hasBlock(element)
     const text = textOf(element)
     if (text !== "") lines.push({ element, text })
     return false
@@ -58,6 +65,7 @@ const linesOf = (root: Parent): ReadonlyArray<Line> => {
 
 /** Removes lines of only links, lists of them, labels such as "Related:", and headings with nothing left below. */
 export const trimArticle = (root: Element): void => {
+  removeNodes(root, (node) => isElement(node) && node.tagName === "nav")
   const gone = new Set<Node>()
   walk(root, (element) => {
     if (exempt.has(element.tagName)) return false
@@ -80,11 +88,12 @@ export const trimArticle = (root: Element): void => {
     if (line === undefined || line.text === "" || inList(line.element)) continue
     const { element, text } = line
     const next = lines[index + 1]
-    const isLabel = text.length <= maxLabelCharacters && label.test(text)
+    const isBeforeGone = next === undefined || inList(next.element)
+    const endsWithColon = text.endsWith(":") && text.length <= maxLabelCharacters
     if (headings.has(element.tagName)) {
-      if (next === undefined || ((text.endsWith(":") || isLabel) && inList(next.element))) gone.add(element)
+      if (next === undefined || ((endsWithColon || isLabel(text)) && isBeforeGone)) gone.add(element)
     } else if (element.tagName !== "li" && isLinksOnly(element)) gone.add(element)
-    else if (isLabel && (!text.endsWith(":") || next === undefined || inList(next.element))) gone.add(element)
+    else if (isLabel(text) || (endsWithColon && isBeforeGone)) gone.add(element)
   }
   removeNodes(root, (node) => gone.has(node))
 }
