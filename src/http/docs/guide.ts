@@ -7,7 +7,7 @@ import {
   requestsPerMinute
 } from "../../domain/credits/Plan.ts"
 import { maxBulkRows } from "../../domain/search/BulkRequest.ts"
-import { type Html, html } from "../html/html.ts"
+import { type Html, html } from "../../domain/html.ts"
 
 interface Chapter {
   readonly id: string
