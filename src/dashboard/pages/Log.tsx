@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { queryText } from "../api/client.ts"
 import type { Answer, Key } from "../api/routes.ts"
+import { isTimeKnown, now } from "../app/clock.ts"
 import { usePolling } from "../app/polling.ts"
 import { localZone, zone } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
@@ -102,10 +103,14 @@ const useTop = (cursor: string | null): void => {
 
 export const LogPage = () => {
   const { query } = place.value
-  const [now, setNow] = useState(Date.now)
+  const [reads, setReads] = useState(0)
+  const readAt = useMemo(now, [isTimeKnown.value, reads])
   const [isLive, setLive] = useState(false)
-  const parameters = historyQuery(query, now)
-  const history = useRoute("GET /v1/query/history", { query: { ...parameters, limit: entriesOnPage } })
+  const parameters = historyQuery(query, readAt)
+  const history = useRoute(
+    "GET /v1/query/history",
+    isTimeKnown.value || !query.has("range") ? { query: { ...parameters, limit: entriesOnPage } } : undefined
+  )
   const keys = useRoute("GET /v1/api-keys", {})
   const state = history.state.value
   const known = lastOf(keys.state.value)?.api_keys ?? []
@@ -119,7 +124,7 @@ export const LogPage = () => {
     }
   })
   const refresh = (): void => {
-    setNow(Date.now())
+    setReads(reads + 1)
     history.reload()
     keys.reload()
     announce("Log refreshed.")

@@ -1,4 +1,5 @@
 import type { Answer, Usage } from "../api/routes.ts"
+import { now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home } from "../app/router.ts"
@@ -69,7 +70,7 @@ const Today = ({ usage: { totals } }: { readonly usage: Usage }) => {
 }
 
 const forecastText = (usage: Usage): string => {
-  const result = forecast(usage, Date.now())
+  const result = forecast(usage, now())
   if (result === undefined) return "The dashed line shows an even pace until the reset."
   return result._tag === "runsOut"
     ? `At this pace you run out of quota on ${formatDayAndYear(new Date(result.at).toISOString())}, before the reset.`
@@ -99,7 +100,7 @@ const Period = ({ usage }: { readonly usage: Usage }) => {
   return (
     <>
       <BurnDown
-        points={burnDown(usage, Date.now())}
+        points={burnDown(usage, now())}
         quota={quota}
         begin={Date.parse(period.start)}
         reset={Date.parse(period.end)}
@@ -147,7 +148,7 @@ const more = (path: string, text: string) => <a href={`${home}/${path}`}>{text}<
 
 export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
-  const today = useRoute("GET /v1/usage", { query: { from: startOfDay(Date.now()), granularity: "hour" } })
+  const today = useRoute("GET /v1/usage", { query: { from: startOfDay(now()), granularity: "hour" } })
   const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
   const plan = lastOf(usage.state.value)?.plan_name

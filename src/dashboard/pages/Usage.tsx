@@ -1,4 +1,5 @@
 import type { Key, Usage } from "../api/routes.ts"
+import { isTimeKnown, now } from "../app/clock.ts"
 import { useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home, place } from "../app/router.ts"
@@ -29,6 +30,7 @@ import {
   viewOf
 } from "../credits/usageFigures.ts"
 import {
+  formatChange,
   formatDayAndYear,
   formatDuration,
   formatNumber,
@@ -71,18 +73,12 @@ const visible = ({ series }: Usage, { groupBy, only }: View): ReadonlyArray<Grou
     groupBy === "kind" ? byKind(series) : only === undefined ? series : series.filter(({ group }) => group === only)
   )
 
-const signed = new Intl.NumberFormat(undefined, {
-  style: "percent",
-  maximumFractionDigits: 0,
-  signDisplay: "exceptZero"
-})
-
 const compared = (after: number, before: number | undefined): string | undefined => {
   if (before === undefined) return undefined
   const change = changeOf(after, before)
   return change === undefined
     ? `${formatNumber(before)} in the previous range`
-    : `${signed.format(change)} from ${formatNumber(before)}`
+    : `${formatChange(change)} from ${formatNumber(before)}`
 }
 
 const Latency = ({
@@ -264,9 +260,10 @@ const Report = ({ groups, nameOf, usage, view }: ChartProps) => (
 const dayOf = (iso: string): string => iso.slice(0, 10)
 
 export const UsagePage = () => {
-  const now = Date.now()
-  const asked = viewOf(place.value.query, now)
-  const resource = useRoute("GET /v1/usage", { query: parametersOf(asked, now) })
+  const asked = viewOf(place.value.query, now())
+  const needsTime = asked.range !== "default" && asked.range !== "own"
+  const isReady = !needsTime || isTimeKnown.value
+  const resource = useRoute("GET /v1/usage", isReady ? { query: parametersOf(asked, now()) } : undefined)
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys ?? []
   useFresh("usage", resource.reload)
   const state = resource.state.value

@@ -1,5 +1,6 @@
 import { call } from "../../api/client.ts"
 import type { Usage } from "../../api/routes.ts"
+import { now } from "../../app/clock.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDayAndYear, formatMoment, formatMoney, formatNumber, formatRelative } from "../../format.ts"
 import { type Billing, planName } from "../../purchase.ts"
@@ -41,7 +42,7 @@ const KeepButton = ({ billing, onChange, subscription: { plan } }: NewsProps) =>
 
 const PastDue = ({ billing, subscription: { grace_until: grace, past_due_since: since, plan } }: NewsProps) => {
   const name = planName(billing, plan)
-  const isOver = grace !== null && Date.parse(grace) <= Date.now()
+  const isOver = grace !== null && Date.parse(grace) <= now()
   return (
     <div class="notice news" role="alert">
       <p>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { home } from "../../app/router.ts"
 import { type Facts, type Problem, problemsOf } from "../../credits/problems.ts"
@@ -74,7 +75,7 @@ export const Problems = ({ keys, today, usage }: Pick<Facts, "keys" | "today" | 
   const webhooks = lastOf(useRoute("GET /v1/webhooks", {}).state.value)?.webhooks ?? []
   const billing = lastOf(useRoute("GET /v1/billing", {}).state.value)
   const facts = { usage, today, keys, webhooks, billing }
-  const problems = problemsOf(facts, Date.now())
+  const problems = problemsOf(facts, now())
   if (problems.length === 0) return null
   return (
     <ul class="problems wide" aria-label="Needs attention">

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { Key } from "../../api/routes.ts"
+import { now } from "../../app/clock.ts"
 import { setZone, zone } from "../../app/preferences.ts"
 import { navigate, place, setQuery } from "../../app/router.ts"
 import { fieldsOf, submitting } from "../../app/useForm.ts"
@@ -93,7 +94,7 @@ const chooseRange = (range: string): void => {
   setQuery(
     {
       range: range === "all" || isOwn ? undefined : range,
-      from: isOwn ? new Date(Math.floor((Date.now() - day) / 60_000) * 60_000).toISOString() : undefined,
+      from: isOwn ? new Date(Math.floor((now() - day) / 60_000) * 60_000).toISOString() : undefined,
       to: undefined,
       cursor: undefined
     },
