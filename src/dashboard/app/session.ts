@@ -37,7 +37,7 @@ const tabs = tabsOf("quarry")
 export const loadSession = async (): Promise<void> => {
   const result = await call("GET /v1/me", {})
   if (result.ok) {
-      session.value = { _tag: "open", me: result.value }
+    session.value = { _tag: "open", me: result.value }
   } else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 

@@ -1,4 +1,5 @@
 import type { Usage } from "../api/routes.ts"
+import { formatStretch } from "../format.ts"
 import { dayMs } from "./figures.ts"
 
 export type Granularity = Usage["granularity"]
@@ -24,6 +25,12 @@ export const startOf = (at: number, granularity: Granularity): number => {
   if (granularity === "day") return Math.floor(at / dayMs) * dayMs
   const date = new Date(at)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
+}
+
+/** The end of the hour, day, or month that begins at this time. */
+export const endOf = (start: number, granularity: Granularity): number => {
+  if (granularity !== "month") return start + (granularity === "hour" ? hourMs : dayMs)
+  return monthsBefore(start, -1)
 }
 
 const monthsBefore = (at: number, months: number): number => {
@@ -164,4 +171,26 @@ export const searchesIn = (rows: ReadonlyArray<Row>, starts: ReadonlyArray<numbe
     counts.set(at, (counts.get(at) ?? 0) + searches)
   }
   return starts.map((at) => counts.get(at) ?? 0)
+}
+
+/** The bars of the searches that succeeded and failed, of one group if it is given. */
+export const barsOf = (
+  { granularity, series }: Pick<Usage, "granularity" | "series">,
+  group: string | undefined,
+  now: number
+) => {
+  const rows = Map.groupBy(series, ({ start }) => Date.parse(start))
+  return [...rows].map(([start, all]) => {
+    const { outcomes, searches } = sumOf(group === undefined ? all : all.filter((row) => row.group === group))
+    const { short, whole } = formatStretch(start, granularity)
+    const end = endOf(start, granularity)
+    return {
+      start,
+      end,
+      label: short,
+      title: whole,
+      values: [outcomes.ok, searches - outcomes.ok],
+      isUnfinished: end > now
+    }
+  })
 }

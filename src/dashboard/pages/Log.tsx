@@ -3,14 +3,16 @@ import { queryText } from "../api/client.ts"
 import type { Answer, Key } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { usePolling } from "../app/polling.ts"
-import { localZone, zone } from "../app/preferences.ts"
+import { localZone, setZone, zone } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home, place } from "../app/router.ts"
+import { home, place, setQuery } from "../app/router.ts"
+import { useRowKeys } from "../app/rowKeys.ts"
+import { EntryPanel } from "../components/search/EntryPanel.tsx"
 import { LogExport } from "../components/search/LogExport.tsx"
 import { LogFilters } from "../components/search/LogFilters.tsx"
+import { LogHistogram } from "../components/search/LogHistogram.tsx"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { Button, ButtonLink } from "../components/ui/Button.tsx"
-import { Card } from "../components/ui/Card.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { announce } from "../components/ui/Toast.tsx"
@@ -76,17 +78,44 @@ const Pager = ({ next }: { readonly next: string | null }) => {
   )
 }
 
-const Entries = ({ history, keys }: { readonly history: History; readonly keys: ReadonlyArray<Key> }) => {
+interface EntriesProps {
+  readonly history: History
+  readonly keys: ReadonlyArray<Key>
+  readonly isLoading: boolean
+}
+
+const Entries = ({ history, isLoading, keys }: EntriesProps) => {
   const { next_cursor: next, queries } = history
+  const [selected, setSelected] = useState<string>()
+  const entry = queries.find(({ id }) => id === selected)
+  const cursor = place.value.query.get("cursor")
+  const turn = (cursor: string) => () => setQuery({ cursor }, { replace: false })
+  useRowKeys({
+    ids: queries.map(({ id }) => id),
+    selected: entry?.id,
+    onSelect: setSelected,
+    onOlder: next === null ? undefined : turn(next),
+    onNewer: cursor === null ? undefined : turn(newerThan.get(cursor) ?? ""),
+    isLoading
+  })
   return (
-    <>
-      {queries.length === 0 ? (
-        <Empty hasOlder={next !== null} isFiltered={isFiltered(place.value.query)} />
-      ) : (
-        <LogTable caption="Searches, newest first" entries={queries} keys={keys} />
-      )}
-      <Pager next={next} />
-    </>
+    <div class={entry === undefined ? "with-panel" : "with-panel open"}>
+      <section class="card" aria-label="Searches">
+        {queries.length === 0 ? (
+          <Empty hasOlder={next !== null} isFiltered={isFiltered(place.value.query)} />
+        ) : (
+          <LogTable
+            caption="Searches, newest first"
+            entries={queries}
+            keys={keys}
+            current={entry?.id}
+            onRow={({ id }) => setSelected(id)}
+          />
+        )}
+        <Pager next={next} />
+      </section>
+      {entry && <EntryPanel entry={entry} keys={keys} onClose={() => setSelected(undefined)} />}
+    </div>
   )
 }
 
@@ -133,7 +162,14 @@ export const LogPage = () => {
     <>
       <PageHeader
         title="Log"
-        lead={`All charged searches and pages of this account, newest first. Times are in ${zone.value === "utc" ? "UTC" : localZone}.`}
+        lead={
+          <>
+            {`Charged searches and pages, newest first, in ${zone.value === "utc" ? "UTC" : localZone}.`}{" "}
+            <button type="button" class="textlink" onClick={() => setZone(zone.value === "utc" ? "local" : "utc")}>
+              {zone.value === "utc" ? "Show local time" : "Show UTC"}
+            </button>
+          </>
+        }
         actions={
           <>
             <Toggle isOn={isLive && isFirst} disabled={!isFirst} onChange={setLive}>
@@ -146,16 +182,14 @@ export const LogPage = () => {
           </>
         }
       />
-      <div class="stack">
-        <section class="card" aria-label="Filters">
-          <LogFilters keys={known} issues={state._tag === "failed" ? state.error.issues : {}} />
-        </section>
+      <div class="stack log">
+        <LogFilters keys={known} issues={state._tag === "failed" ? state.error.issues : {}} />
+        <h2 class="hidden">Searches</h2>
+        <LogHistogram />
         <div id="entries">
-          <Card title="Searches">
-            <Loaded resource={history} height={480}>
-              {(value) => <Entries history={value} keys={known} />}
-            </Loaded>
-          </Card>
+          <Loaded resource={history} height={480}>
+            {(value) => <Entries history={value} keys={known} isLoading={state._tag === "loading"} />}
+          </Loaded>
         </div>
       </div>
     </>

@@ -37,11 +37,11 @@ const Drawing = ({ begin, points, quota, reset }: BurnDownProps) => {
         rows: [{ name: "credits left", color: "c1", value: formatNumber(left) }]
       })}
     >
-      {(width, active) => {
+      {(width, span) => {
         const x = xIn(width)
         const right = width - 8
         const line = points.map(({ at, left }) => `${x(at).toFixed(1)},${y(left).toFixed(1)}`).join(" ")
-        const chosen = active === undefined ? undefined : points[active]
+        const chosen = span && points[span.last]
         return (
           <>
             {[0, 0.5, 1].map((share) => (

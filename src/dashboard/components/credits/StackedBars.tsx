@@ -13,6 +13,10 @@ export interface Bar {
   readonly label: string
   readonly title: string
   readonly values: ReadonlyArray<number>
+  /** True for a bar whose time is not over, which would look like a fall otherwise. */
+  readonly isUnfinished?: boolean
+  /** The sum in the same part of the period before. */
+  readonly before?: number | undefined
 }
 
 export interface StackedBarsProps {
@@ -22,6 +26,11 @@ export interface StackedBarsProps {
   readonly bars: ReadonlyArray<Bar>
   readonly unit: string
   readonly height?: number
+  /** Draws the bars alone: without a legend, without lines, and without the table. */
+  readonly isCompact?: boolean
+  readonly onPick?: (first: number, last: number) => void
+  /** What `onPick` does, for the description. */
+  readonly pickText?: string
 }
 
 const bottom = 22
@@ -48,7 +57,7 @@ const Stack = ({
 }) => {
   let y = y0
   return (
-    <g>
+    <g class={bar.isUnfinished ? "unfinished" : undefined}>
       {series.map(({ color, name }, index) => {
         const height = (bar.values[index] ?? 0) * scale
         y -= height
@@ -56,41 +65,70 @@ const Stack = ({
           <rect key={name} class="part" style={colorStyle(color)} x={x} y={y} width={barWidth} height={height} />
         )
       })}
+      {bar.before !== undefined && (
+        <line
+          class="before"
+          x1={x - 2}
+          x2={x + barWidth + 2}
+          y1={y0 - bar.before * scale}
+          y2={y0 - bar.before * scale}
+        />
+      )}
     </g>
   )
 }
 
-const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
-  const lines = linesOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
+const beforeName = "period before"
+
+const tipOf = (bar: Bar, series: ReadonlyArray<Series>) => ({
+  title: bar.isUnfinished ? `${bar.title}, so far` : bar.title,
+  rows: [
+    ...series.map(({ color, name }, index) => ({ color, name, value: formatNumber(bar.values[index] ?? 0) })),
+    ...(bar.before === undefined ? [] : [{ color: "soft", name: beforeName, value: formatNumber(bar.before) }])
+  ]
+})
+
+const Drawing = (props: StackedBarsProps) => {
+  const { bars, description, height = 220, isCompact = false, onPick, pickText, series, title } = props
+  const lines = linesOf(Math.max(1, ...bars.map(({ before = 0, values }) => Math.max(before, sum(values)))))
   const plot = height - top - bottom
   const slotIn = (width: number): number => (width - left) / Math.max(1, bars.length)
   return (
     <Plot
       title={title}
-      description={`${description}. The table below has the same data.`}
+      description={`${description}.${isCompact ? "" : " The table below has the same data."}${pickText ? ` ${pickText}` : ""}`}
       height={height}
       items={bars}
       indexAt={(x, width) => Math.floor((x - left) / slotIn(width))}
+      onPick={onPick}
       tip={(bar, index, width) => ({
-        title: bar.title,
-        share: (left + (index + 0.5) * slotIn(width)) / width,
-        rows: series.map(({ color, name }, index) => ({
-          color,
-          name,
-          value: formatNumber(bar.values[index] ?? 0)
-        }))
+        ...tipOf(bar, series),
+        share: (left + (index + 0.5) * slotIn(width)) / width
       })}
     >
-      {(width, active) => {
+      {(width, chosen) => {
         const slot = slotIn(width)
         const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
         return (
           <>
-            {lines.map((value, index) => (
-              <GridLine key={value} y={top + plot - (index * plot) / (lines.length - 1)} right={width} value={value} />
-            ))}
-            {active !== undefined && (
-              <rect class="cursor" x={left + active * slot} y={top} width={slot} height={plot} />
+            {lines.map((value, index) =>
+              isCompact && index > 0 && index < lines.length - 1 ? null : (
+                <GridLine
+                  key={value}
+                  y={top + plot - (index * plot) / (lines.length - 1)}
+                  right={width}
+                  value={value}
+                />
+              )
+            )}
+            {chosen && (
+              <rect
+                class="cursor"
+                x={left + chosen.first * slot}
+                y={top}
+                width={slot * (chosen.last - chosen.first + 1)}
+                height={plot}
+              />
             )}
             {bars.map((bar, index) => (
               <Stack
@@ -118,7 +156,9 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
 }
 
 export const StackedBars = (props: StackedBarsProps) => {
-  const { bars, series, title, unit } = props
+  const { bars, isCompact = false, series, title, unit } = props
+  if (isCompact) return <Drawing {...props} />
+  const hasBefore = bars.some(({ before }) => before !== undefined)
   return (
     <figure class="chart">
       <figcaption>
@@ -129,6 +169,7 @@ export const StackedBars = (props: StackedBarsProps) => {
               {name}
             </li>
           ))}
+          {hasBefore && <li class="dash">{beforeName}</li>}
         </ul>
       </figcaption>
       <Drawing {...props} />
@@ -144,7 +185,10 @@ export const StackedBars = (props: StackedBarsProps) => {
               name,
               isFigure: true,
               cell: (bar: Bar) => formatNumber(bar.values[index] ?? 0)
-            }))
+            })),
+            ...(hasBefore
+              ? [{ name: "Period before", isFigure: true, cell: (bar: Bar) => formatNumber(bar.before ?? 0) }]
+              : [])
           ]}
         />
       </details>
