@@ -29,14 +29,28 @@ export const startOf = (at: number, granularity: Granularity): number => {
 
 /** The end of the hour, day, or month that begins at this time. */
 export const endOf = (start: number, granularity: Granularity): number => {
-  if (granularity !== "month") return start + (granularity === "hour" ? hourMs : dayMs)
-  return monthsBefore(start, -1)
+  if (granularity !== "month") return start + lengthMs[granularity]
+  return monthStart(start, 1)
 }
 
-const monthsBefore = (at: number, months: number): number => {
+/** The start of the month so many months later. */
+const monthStart = (at: number, months: number): number => {
   const date = new Date(at)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months)
 }
+
+/** The same time of so many months later, or the end of that month if it is shorter. */
+export const monthsAfter = (at: number, months: number): number =>
+  Math.min(monthStart(at, months) + (at - monthStart(at, 0)), monthStart(at, months + 1))
+
+/** How many hours, days, or months a range touches. */
+export const barCount = (from: number, to: number, granularity: Granularity): number => {
+  if (granularity !== "month") return Math.ceil((to - startOf(from, granularity)) / lengthMs[granularity])
+  const [start, end] = [new Date(from), new Date(to - 1)]
+  return (end.getUTCFullYear() - start.getUTCFullYear()) * 12 + end.getUTCMonth() - start.getUTCMonth() + 1
+}
+
+export const lengthMs = { hour: hourMs, day: dayMs } as const
 
 export const presetStart = (preset: Preset, now: number): string => {
   const today = startOf(now, "day")
@@ -45,7 +59,7 @@ export const presetStart = (preset: Preset, now: number): string => {
     "7d": today - 6 * dayMs,
     "30d": today - 29 * dayMs,
     "90d": today - 89 * dayMs,
-    "12m": monthsBefore(now, 11)
+    "12m": monthStart(now, -11)
   }
   return new Date(starts[preset]).toISOString()
 }
@@ -194,3 +208,24 @@ export const barsOf = (
     }
   })
 }
+
+export interface Day {
+  readonly start: number
+  readonly searches: number
+  readonly failed: number
+  readonly credits: number
+  /** Searches by the time of day that it is now. The present hour counts by the share of it that has passed. */
+  readonly soFar: number
+}
+
+/** Sums the hours of each day. */
+export const daysOf = (hours: ReadonlyArray<Row>, now: number): ReadonlyArray<Day> =>
+  [...Map.groupBy(hours, ({ start }) => startOf(Date.parse(start), "day"))].map(([start, rows]) => {
+    const { credits, outcomes, searches } = sumOf(rows)
+    const passed = now - startOf(now, "day")
+    const soFar = rows.reduce((all, row) => {
+      const share = (passed - (Date.parse(row.start) - start)) / hourMs
+      return all + row.searches * Math.min(1, Math.max(0, share))
+    }, 0)
+    return { start, searches, failed: outcomes.upstream_error + outcomes.upstream_timeout, credits, soFar }
+  })

@@ -1,73 +1,24 @@
 import type { Answer, Usage } from "../api/routes.ts"
-import { now } from "../app/clock.ts"
+import { isTimeKnown, now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home } from "../app/router.ts"
 import { BurnDown } from "../components/credits/BurnDown.tsx"
 import { StackedBars } from "../components/credits/StackedBars.tsx"
-import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstSteps.tsx"
+import { Figures } from "../components/overview/Figures.tsx"
+import { FirstSteps } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
 import { TargetName } from "../components/search/TargetName.tsx"
 import { OutcomeBadge, outcomes as outcomeBadges } from "../components/ui/Badge.tsx"
 import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
-import { Meter } from "../components/ui/Meter.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
-import { Stat } from "../components/ui/Stat.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
-import { burnDown, failures, forecast, startOfDay } from "../credits/figures.ts"
-import {
-  formatDay,
-  formatDayAndYear,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  formatRelative,
-  plural
-} from "../format.ts"
+import { burnDown, forecast, startOfDay } from "../credits/figures.ts"
+import { formatDay, formatDayAndYear, formatDuration, formatRelative, plural } from "../format.ts"
 
 const recentEntries = 8
-
-const resetOf = ({ resets_at: reset }: Usage): string | undefined =>
-  reset === null ? undefined : `renews ${formatRelative(reset)}`
-
-const Credits = ({ usage }: { readonly usage: Usage }) => {
-  const { balance, quota, remaining, used } = usage
-  return (
-    <>
-      <dl class="stats">
-        <Stat
-          name="Credits left"
-          value={remaining === null ? "Not limited" : formatNumber(remaining + balance)}
-          note={quota === null ? undefined : resetOf(usage)}
-        />
-        <Stat
-          name="Plan credits"
-          value={remaining === null ? formatNumber(used) : formatNumber(remaining)}
-          note={quota === null ? "used" : `of ${formatNumber(quota)}`}
-        />
-        <Stat name="Pack credits" value={formatNumber(balance)} note="never expire" />
-      </dl>
-      {quota !== null && <Meter label="Quota used" used={used} of={quota} />}
-    </>
-  )
-}
-
-const Today = ({ usage: { totals } }: { readonly usage: Usage }) => {
-  const failed = failures(totals)
-  return (
-    <dl class="stats">
-      <Stat name="Searches" value={formatNumber(totals.searches)} note="since 00:00 UTC" />
-      <Stat
-        name="Failed"
-        value={formatNumber(failed)}
-        note={totals.searches === 0 ? "no searches yet" : formatPercent(failed / totals.searches)}
-      />
-      <Stat name="Credits" value={formatNumber(totals.credits)} note="charged" />
-    </dl>
-  )
-}
 
 const forecastText = (usage: Usage): string => {
   const result = forecast(usage, now())
@@ -148,7 +99,10 @@ const more = (path: string, text: string) => <a href={`${home}/${path}`}>{text}<
 
 export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
-  const today = useRoute("GET /v1/usage", { query: { from: startOfDay(now()), granularity: "hour" } })
+  const today = useRoute(
+    "GET /v1/usage",
+    isTimeKnown.value ? { query: { from: startOfDay(now()), granularity: "hour" } } : undefined
+  )
   const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
   const plan = lastOf(usage.state.value)?.plan_name
@@ -162,22 +116,10 @@ export const OverviewPage = () => {
       />
       <div class="grid">
         <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />
-        {!areStepsHidden.value &&
-          (keys === undefined || searches === undefined ? (
-            <FirstStepsSkeleton />
-          ) : (
-            <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
-          ))}
-        <Card title="Credits" action={more("billing", "Plan and packs")}>
-          <Loaded resource={usage} height={104}>
-            {(usage) => <Credits usage={usage} />}
-          </Loaded>
-        </Card>
-        <Card title="Today" action={more("usage", "All usage")}>
-          <Loaded resource={today} height={104}>
-            {(usage) => <Today usage={usage} />}
-          </Loaded>
-        </Card>
+        <Figures usage={lastOf(usage.state.value)} />
+        {!areStepsHidden.value && keys !== undefined && searches !== undefined && (
+          <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
+        )}
         <Card title="This period" isWide>
           <Loaded resource={usage} height={280}>
             {(usage) => <Period usage={usage} />}

@@ -1,8 +1,9 @@
+import { queryText } from "../api/client.ts"
 import type { Key, Usage } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home, place } from "../app/router.ts"
+import { home, navigate, place, setQuery } from "../app/router.ts"
 import { saveCsv } from "../app/saveCsv.ts"
 import { me } from "../app/session.ts"
 import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
@@ -20,12 +21,14 @@ import { type Cell, csvOf } from "../credits/csv.ts"
 import {
   byKind,
   drawnGroups,
+  endOf,
   type Group,
   groupsOf,
   parametersOf,
   searchesIn,
   stretches,
   sumOf,
+  toField,
   type View,
   viewOf
 } from "../credits/usageFigures.ts"
@@ -77,7 +80,7 @@ const compared = (after: number, before: number | undefined): string | undefined
   if (before === undefined) return undefined
   const change = changeOf(after, before)
   return change === undefined
-    ? `${formatNumber(before)} in the previous range`
+    ? `${formatNumber(before)} in the period before`
     : `${formatChange(change)} from ${formatNumber(before)}`
 }
 
@@ -109,17 +112,13 @@ const Latency = ({
 
 interface TotalsProps {
   readonly groups: ReadonlyArray<Group>
+  readonly before: ReadonlyArray<Group> | undefined
   readonly usage: Usage
   readonly view: View
 }
 
-const Totals = ({ groups, usage, view }: TotalsProps) => {
+const Totals = ({ before, groups, usage, view }: TotalsProps) => {
   const { from, to } = usage
-  const range = previousRange(from, to)
-  const previous = lastOf(
-    useRoute("GET /v1/usage", { query: { ...range, granularity: "month", group_by: view.only && "key" } }).state.value
-  )
-  const before = previous && visible(previous, view)
   const earlier = before && sumOf(before)
   const { credits, outcomes, searches } = sumOf(groups)
   return (
@@ -143,13 +142,32 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
 
 interface ChartProps {
   readonly usage: Usage
+  readonly before?: { readonly usage: Usage; readonly groups: ReadonlyArray<Group> } | undefined
   readonly view: View
   readonly groups: ReadonlyArray<Group>
   readonly nameOf: NameOf
 }
 
-const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
+/** A click on a bar leads to its rows in the log. Dragging over several shows their range here. */
+const pick = (view: View, starts: ReadonlyArray<number>, first: number, last: number): void => {
+  const [start, end] = [starts[first], starts[last]]
+  if (start === undefined || end === undefined) return
+  const from = new Date(start).toISOString()
+  const to = new Date(Math.min(endOf(end, view.granularity), now())).toISOString()
+  if (first === last) navigate(`${home}/log${queryText({ from, to, key: view.only })}`)
+  else setQuery({ range: "own", granularity: undefined, from: toField(from), to: toField(to) }, {})
+}
+
+const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
   const starts = stretches(usage)
+  const startsBefore = before && stretches(before.usage)
+  const searchesBefore =
+    before &&
+    startsBefore &&
+    searchesIn(
+      before.groups.flatMap(({ rows }) => rows),
+      startsBefore
+    )
   const { drawn, others } = drawnGroups(groups)
   const shown = others === undefined ? drawn : [...drawn, others]
   const isByOutcome = view.groupBy === "outcome"
@@ -177,15 +195,23 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
       series={series}
       bars={starts.map((at, index) => {
         const { short, whole } = formatStretch(at, usage.granularity)
-        return { label: short, title: whole, values: columns.map((values) => values[index] ?? 0) }
+        return {
+          label: short,
+          title: whole,
+          values: columns.map((values) => values[index] ?? 0),
+          isUnfinished: endOf(at, usage.granularity) > now(),
+          before: searchesBefore?.[index]
+        }
       })}
+      onPick={(first, last) => pick(view, starts, first, last)}
+      pickText="Arrow keys choose a bar, Enter shows its searches in the log, and Shift with the arrow keys chooses a range."
     />
   )
 }
 
 const groupHeads = { outcome: "Outcome", kind: "Kind", target: "Target", key: "Key" } as const
 
-const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
+const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage" | "before">) => {
   const all = groups.reduce((sum, { searches }) => sum + searches, 0)
   return (
     <Table
@@ -202,7 +228,15 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
           isFigure: true,
           cell: ({ credits, searches }) => formatRatio(credits / Math.max(1, searches))
         },
-        { name: "Failed", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_error) },
+        {
+          name: "Failed",
+          isFigure: true,
+          cell: ({ id, outcomes, searches }) => {
+            const text = `${formatNumber(outcomes.upstream_error)} (${formatPercent(outcomes.upstream_error / Math.max(1, searches))})`
+            if (id === null || view.groupBy === "kind" || outcomes.upstream_error === 0) return text
+            return <a href={`${home}/log${queryText({ [view.groupBy]: id, status: "upstream_error" })}`}>{text}</a>
+          }
+        },
         { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) },
         { name: "Unreadable", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.page_unreadable) }
       ]}
@@ -237,25 +271,35 @@ const Nothing = ({ view }: { readonly view: View }) => (
   </EmptyState>
 )
 
-const Report = ({ groups, nameOf, usage, view }: ChartProps) => (
-  <div class="stack">
-    <Card title="Totals">
-      <Totals groups={groups} usage={usage} view={view} />
-    </Card>
-    <Card title="Over time">
-      {groups.length === 0 ? (
-        <Nothing view={view} />
-      ) : (
-        <Chart groups={groups} nameOf={nameOf} usage={usage} view={view} />
-      )}
-    </Card>
-    {view.groupBy !== "outcome" && groups.length > 0 && (
-      <Card title={`By ${view.groupBy}`}>
-        <Breakdown groups={groups} nameOf={nameOf} view={view} />
+const Report = ({ groups, nameOf, usage, view }: ChartProps) => {
+  const { granularity } = usage
+  const range = previousRange(usage.from, usage.to, granularity)
+  const group_by = usage.group_by ?? undefined
+  const earlier = lastOf(useRoute("GET /v1/usage", { query: { ...range, granularity, group_by } }).state.value)
+  const before = earlier && { usage: earlier, groups: visible(earlier, view) }
+  return (
+    <div class="stack">
+      <Card title="Totals">
+        <Totals groups={groups} before={before?.groups} usage={usage} view={view} />
       </Card>
-    )}
-  </div>
-)
+      <Card title="Over time">
+        {groups.length === 0 ? (
+          <Nothing view={view} />
+        ) : (
+          <>
+            <Chart before={before} groups={groups} nameOf={nameOf} usage={usage} view={view} />
+            <p class="soft note">Click a bar to see its searches in the log. Drag over several to zoom in.</p>
+          </>
+        )}
+      </Card>
+      {view.groupBy !== "outcome" && groups.length > 0 && (
+        <Card title={`By ${view.groupBy}`}>
+          <Breakdown groups={groups} nameOf={nameOf} view={view} />
+        </Card>
+      )}
+    </div>
+  )
+}
 
 const dayOf = (iso: string): string => iso.slice(0, 10)
 

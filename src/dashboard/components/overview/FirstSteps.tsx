@@ -5,11 +5,10 @@ import { home } from "../../app/router.ts"
 import { type Draft, readDraft } from "../../search/draft.ts"
 import { type Language, snippetsOf } from "../../search/snippets.ts"
 import { Button } from "../ui/Button.tsx"
-import { Card } from "../ui/Card.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Skeleton } from "../ui/States.tsx"
+import { Meter } from "../ui/Meter.tsx"
 
 const languages = [
   { value: "curl", text: "curl" },
@@ -93,44 +92,39 @@ const Step = ({ children, isDone, isNext, title }: StepProps) => (
   </li>
 )
 
+const titles = ["Create an API key", "Run your first search", "Read your first page", "Connect an agent"]
+
 const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
   const next = done.indexOf(false)
-  const step = (index: number) => ({ isDone: done[index] === true, isNext: index === next })
+  const step = (index: number) => ({ title: titles[index] ?? "", isDone: done[index] === true, isNext: index === next })
   return (
     <ol class="steps">
-      <Step title="Create an API key" {...step(0)}>
+      <Step {...step(0)}>
         <p>
           Programs send a key with each request. <a href={`${home}/keys?create=app`}>Create a key</a> and put it into
           your environment as <code>QUARRY_API_KEY</code>.
         </p>
       </Step>
-      <Step title="Run your first search" {...step(1)}>
+      <Step {...step(1)}>
         <p>
           <a href={`${home}/playground?query=http+caching`}>Search in the playground</a>, which needs no key, or run
           this:
         </p>
         <Code draft={searchDraft} />
       </Step>
-      <Step title="Read your first page" {...step(2)}>
+      <Step {...step(2)}>
         <p>
           <a href={`${home}/playground?mode=page&urls=https%3A%2F%2Fexample.com%2F`}>Read a page in the playground</a>,
           or run this:
         </p>
         <Code draft={pageDraft} />
       </Step>
-      <Step title="Connect an agent" {...step(3)}>
+      <Step {...step(3)}>
         <Agent />
       </Step>
     </ol>
   )
 }
-
-/** As high as the steps of a new account, so the page does not shift. */
-export const FirstStepsSkeleton = () => (
-  <Card title="First steps" isWide>
-    <Skeleton height={212} />
-  </Card>
-)
 
 export interface FirstStepsProps {
   readonly hasKey: boolean
@@ -152,19 +146,18 @@ export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   useEffect(() => {
     if (isDone) hideSteps()
   }, [isDone])
-  if (areStepsHidden.value) return null
-  if (!isKnown) return <FirstStepsSkeleton />
+  if (areStepsHidden.value || !isKnown) return null
   return (
-    <Card
-      title="First steps"
-      isWide
-      action={
-        <Button small kind="quiet" onClick={hideSteps}>
-          Hide
-        </Button>
-      }
-    >
+    <details class="card wide checklist">
+      <summary>
+        <span class="soft">{`First steps, ${done.filter(Boolean).length} of ${done.length} done.`}</span> Next:{" "}
+        <h2>{titles[done.indexOf(false)]}</h2>
+        <Meter label="First steps done" used={done.filter(Boolean).length} of={done.length} />
+      </summary>
       <Bodies done={done} />
-    </Card>
+      <Button small kind="quiet" onClick={hideSteps}>
+        Hide the first steps
+      </Button>
+    </details>
   )
 }

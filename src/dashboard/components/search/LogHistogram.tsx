@@ -40,10 +40,8 @@ export const LogHistogram = () => {
   const select = (first: number, last: number): void => {
     const [from, to] = [bars[first]?.start, bars[last]?.end]
     if (from === undefined || to === undefined) return
-    setQuery(
-      { range: undefined, cursor: undefined, from: new Date(from).toISOString(), to: new Date(to).toISOString() },
-      { replace: false }
-    )
+    const until = to > now() ? undefined : new Date(to).toISOString()
+    setQuery({ range: undefined, cursor: undefined, from: new Date(from).toISOString(), to: until }, { replace: false })
   }
   return (
     <div class="histogram">
