@@ -209,6 +209,18 @@ export const barsOf = (
   })
 }
 
+/** The log's range of these bars. It has no end where time is not over. */
+export const rangeOfBars = (
+  bars: ReadonlyArray<{ readonly start: number; readonly end: number }>,
+  first: number,
+  last: number,
+  now: number
+): { readonly from: string; readonly to: string | undefined } | undefined => {
+  const [start, end] = [bars[first]?.start, bars[last]?.end]
+  if (start === undefined || end === undefined) return undefined
+  return { from: new Date(start).toISOString(), to: end > now ? undefined : new Date(end).toISOString() }
+}
+
 export interface Day {
   readonly start: number
   readonly searches: number

@@ -1,62 +1,54 @@
+import { queryText } from "../api/client.ts"
 import type { Answer, Usage } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home } from "../app/router.ts"
-import { BurnDown } from "../components/credits/BurnDown.tsx"
-import { StackedBars } from "../components/credits/StackedBars.tsx"
+import { home, navigate } from "../app/router.ts"
+import { outcomeSeries, pickText, StackedBars } from "../components/credits/StackedBars.tsx"
 import { Figures } from "../components/overview/Figures.tsx"
 import { FirstSteps } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
 import { TargetName } from "../components/search/TargetName.tsx"
-import { OutcomeBadge, outcomes as outcomeBadges } from "../components/ui/Badge.tsx"
+import { OutcomeBadge } from "../components/ui/Badge.tsx"
 import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
-import { burnDown, forecast, startOfDay } from "../credits/figures.ts"
-import { formatDay, formatDayAndYear, formatDuration, formatRelative, plural } from "../format.ts"
+import { forecast, startOfDay } from "../credits/figures.ts"
+import { barsOf, rangeOfBars } from "../credits/usageFigures.ts"
+import { formatDayAndYear, formatDuration, formatRelative, plural } from "../format.ts"
 
 const recentEntries = 8
 
-const forecastText = (usage: Usage): string => {
+const forecastText = (usage: Usage): string | undefined => {
   const result = forecast(usage, now())
-  if (result === undefined) return "The dashed line shows an even pace until the reset."
+  if (result === undefined) return undefined
   return result._tag === "runsOut"
     ? `At this pace you run out of quota on ${formatDayAndYear(new Date(result.at).toISOString())}, before the reset.`
     : `At this pace you will have ${plural(result.left, "credit")} left at the reset.`
 }
 
-const drawn = ["ok", "upstream_error", "upstream_timeout"] as const
-
 const Period = ({ usage }: { readonly usage: Usage }) => {
-  const { period, quota } = usage
-  if (period.start === null || period.end === null || quota === null || quota === 0) {
-    const bars = usage.series.map(({ outcomes, start }) => ({
-      label: formatDay(start),
-      title: formatDayAndYear(start),
-      values: drawn.map((name) => outcomes[name])
-    }))
-    return (
-      <StackedBars
-        title="Searches of the last 30 days"
-        description="Searches by day and outcome"
-        unit="Day"
-        series={drawn.map((name) => ({ name: outcomeBadges[name].text, color: outcomeBadges[name].kind }))}
-        bars={bars}
-      />
-    )
+  const { granularity } = usage
+  const bars = barsOf(usage, undefined, now())
+  const pick = (first: number, last: number): void => {
+    const range = rangeOfBars(bars, first, last, now())
+    if (range) navigate(`${home}/log${queryText(range)}`)
   }
+  const text = forecastText(usage)
   return (
     <>
-      <BurnDown
-        points={burnDown(usage, now())}
-        quota={quota}
-        begin={Date.parse(period.start)}
-        reset={Date.parse(period.end)}
+      <StackedBars
+        title={`Searches by ${granularity}`}
+        description={`Searches by ${granularity} and outcome`}
+        unit="Day (UTC)"
+        series={outcomeSeries}
+        bars={bars}
+        onPick={pick}
+        pickText={pickText}
       />
-      <p class="soft">{forecastText(usage)}</p>
+      {text && <p class="soft">{text}</p>}
     </>
   )
 }
@@ -101,7 +93,7 @@ export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
   const today = useRoute(
     "GET /v1/usage",
-    isTimeKnown.value ? { query: { from: startOfDay(now()), granularity: "hour" } } : undefined
+    isTimeKnown.value ? { query: { from: startOfDay(now()), granularity: "hour", group_by: "target" } } : undefined
   )
   const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
@@ -117,8 +109,8 @@ export const OverviewPage = () => {
       <div class="grid">
         <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />
         <Figures usage={lastOf(usage.state.value)} />
-        {!areStepsHidden.value && keys !== undefined && searches !== undefined && (
-          <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
+        {!areStepsHidden.value && (
+          <FirstSteps hasKey={keys && keys.length > 0} hasSearch={searches?.some(({ kind }) => kind === "search")} />
         )}
         <Card title="This period" isWide>
           <Loaded resource={usage} height={280}>

@@ -6,7 +6,7 @@ import { lastOf, useRoute } from "../app/resource.ts"
 import { home, navigate, place, setQuery } from "../app/router.ts"
 import { saveCsv } from "../app/saveCsv.ts"
 import { me } from "../app/session.ts"
-import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
+import { pickText, type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
 import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
@@ -19,12 +19,13 @@ import { Table } from "../components/ui/Table.tsx"
 import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
 import {
+  barsOf,
   byKind,
   drawnGroups,
-  endOf,
   type Group,
   groupsOf,
   parametersOf,
+  rangeOfBars,
   searchesIn,
   stretches,
   sumOf,
@@ -39,7 +40,6 @@ import {
   formatNumber,
   formatPercent,
   formatRatio,
-  formatStretch,
   plural
 } from "../format.ts"
 
@@ -149,17 +149,17 @@ interface ChartProps {
 }
 
 /** A click on a bar leads to its rows in the log. Dragging over several shows their range here. */
-const pick = (view: View, starts: ReadonlyArray<number>, first: number, last: number): void => {
-  const [start, end] = [starts[first], starts[last]]
-  if (start === undefined || end === undefined) return
-  const from = new Date(start).toISOString()
-  const to = new Date(Math.min(endOf(end, view.granularity), now())).toISOString()
-  if (first === last) navigate(`${home}/log${queryText({ from, to, key: view.only })}`)
-  else setQuery({ range: "own", granularity: undefined, from: toField(from), to: toField(to) }, {})
+const pick = (bars: Parameters<typeof rangeOfBars>[0], view: View, first: number, last: number): void => {
+  const range = rangeOfBars(bars, first, last, now())
+  if (range === undefined) return
+  const to = range.to ?? new Date(now()).toISOString()
+  if (first === last) navigate(`${home}/log${queryText({ ...range, key: view.only })}`)
+  else setQuery({ range: "own", granularity: undefined, from: toField(range.from), to: toField(to) }, {})
 }
 
 const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
-  const starts = stretches(usage)
+  const bars = barsOf(usage, undefined, now())
+  const starts = bars.map(({ start }) => start)
   const startsBefore = before && stretches(before.usage)
   const searchesBefore =
     before &&
@@ -193,18 +193,13 @@ const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
       unit={units[usage.granularity]}
       height={280}
       series={series}
-      bars={starts.map((at, index) => {
-        const { short, whole } = formatStretch(at, usage.granularity)
-        return {
-          label: short,
-          title: whole,
-          values: columns.map((values) => values[index] ?? 0),
-          isUnfinished: endOf(at, usage.granularity) > now(),
-          before: searchesBefore?.[index]
-        }
-      })}
-      onPick={(first, last) => pick(view, starts, first, last)}
-      pickText="Arrow keys choose a bar, Enter shows its searches in the log, and Shift with the arrow keys chooses a range."
+      bars={bars.map((bar, index) => ({
+        ...bar,
+        values: columns.map((values) => values[index] ?? 0),
+        before: searchesBefore?.[index]
+      }))}
+      onPick={(first, last) => pick(bars, view, first, last)}
+      pickText={pickText}
     />
   )
 }

@@ -138,7 +138,7 @@ const Costs = ({ billing, usage }: { readonly billing: Billing; readonly usage: 
       <Stat
         name="Forecast"
         value={forecast === undefined ? "–" : formatMoney(forecast)}
-        note={isFree ? "nothing is charged by itself" : forecastNote(cost)}
+        note={isFree ? "nothing is charged" : forecastNote(cost)}
       />
       <Stat
         name="Next invoice"

@@ -109,7 +109,8 @@ export const Plot = <Item,>({ children, description, height, indexAt, items, onP
         height={height}
         viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-labelledby={`${id}-t ${id}-d`}
+        aria-labelledby={`${id}-t`}
+        aria-describedby={`${id}-d`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show the figures of each point (WCAG 2.1.1).
         tabIndex={0}
         class={onPick && "pickable"}

@@ -33,6 +33,15 @@ export interface StackedBarsProps {
   readonly pickText?: string
 }
 
+/** For bars whose values are the searches that succeeded and those that failed. */
+export const outcomeSeries: ReadonlyArray<Series> = [
+  { name: "succeeded", color: "ok" },
+  { name: "failed", color: "bad" }
+]
+
+export const pickText =
+  "Arrow keys choose a bar, Enter shows its searches, and Shift with the arrow keys chooses a range."
+
 const bottom = 22
 const top = 8
 const labelWidth = 64
@@ -185,10 +194,7 @@ export const StackedBars = (props: StackedBarsProps) => {
               name,
               isFigure: true,
               cell: (bar: Bar) => formatNumber(bar.values[index] ?? 0)
-            })),
-            ...(hasBefore
-              ? [{ name: "Period before", isFigure: true, cell: (bar: Bar) => formatNumber(bar.before ?? 0) }]
-              : [])
+            }))
           ]}
         />
       </details>

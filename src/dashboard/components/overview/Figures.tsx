@@ -5,7 +5,7 @@ import { isTimeKnown, now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { epoch } from "../../app/session.ts"
 import { compareFailures, compareWithUsual, percentile, rateOf, type Verdict } from "../../credits/comparison.ts"
-import { dayMs, startOfDay } from "../../credits/figures.ts"
+import { burnDown, dayMs, startOfDay } from "../../credits/figures.ts"
 import { type Day, daysOf } from "../../credits/usageFigures.ts"
 import { formatDuration, formatNumber, formatPercent, formatRelative, plural } from "../../format.ts"
 import { type Spark, Stat } from "../ui/Stat.tsx"
@@ -76,15 +76,16 @@ const Credits = ({ usage, week }: { readonly usage: Usage | undefined; readonly 
   const { balance, remaining } = usage
   if (remaining === null) return <Stat name="Credits left" value="Not limited" />
   const left = remaining + balance
-  // Backwards from what is left now. A day on which the quota was renewed shows as if it had not been.
-  const history = week.map((_, index) => left + week.slice(index + 1).reduce((all, { credits }) => all + credits, 0))
+  const period = burnDown(usage, now()).map((point) => point.left + balance)
+  // The trial has no period. There, count backwards from what is left.
+  const trial = week.map((_, index) => left + week.slice(index + 1).reduce((all, { credits }) => all + credits, 0))
   const packs = balance > 0 ? `, with ${plural(balance, "pack credit")}` : ""
   return (
     <Stat
       name="Credits left"
       value={formatNumber(left)}
       note={`${creditsNote(usage)}${packs}`}
-      spark={sparkOf(history, formatNumber)}
+      spark={sparkOf(period.length > 0 ? period.slice(-days) : trial, formatNumber)}
     />
   )
 }
@@ -109,17 +110,18 @@ const Searches = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
 
 const FailureRate = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
   const today = week.at(-1) ?? { failed: 0, searches: 0 }
-  const earlier = week.slice(0, -1)
-  const before = {
-    failed: earlier.reduce((all, { failed }) => all + failed, 0),
-    searches: earlier.reduce((all, { searches }) => all + searches, 0)
-  }
-  const verdict = compareFailures(today, before)
+  const { failed, searches } = week
+    .slice(0, -1)
+    .reduce((all, day) => ({ failed: all.failed + day.failed, searches: all.searches + day.searches }), {
+      failed: 0,
+      searches: 0
+    })
+  const verdict = compareFailures(today, { failed, searches })
   return (
     <Stat
       name="Failed today"
       value={today.searches === 0 ? "–" : formatPercent(rateOf(today))}
-      note={`${formatNumber(today.failed)} failed, ${verdictText(verdict, formatPercent(rateOf(before)))}`}
+      note={`${formatNumber(today.failed)} failed, ${verdictText(verdict, formatPercent(rateOf({ failed, searches })))}`}
       isBad={verdict === "higher"}
       spark={sparkOf(week.map(rateOf), formatPercent)}
     />

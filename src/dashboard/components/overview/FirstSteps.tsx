@@ -127,18 +127,20 @@ const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
 }
 
 export interface FirstStepsProps {
-  readonly hasKey: boolean
-  readonly hasSearch: boolean
+  /** Undefined until it is known. */
+  readonly hasKey: boolean | undefined
+  readonly hasSearch: boolean | undefined
 }
 
 export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   const pages = lastOf(useRoute("GET /v1/query/history", { query: { target: "page", limit: 1 } }).state.value)
   const agents = lastOf(useRoute("GET /v1/query/history", { query: { source: "mcp", limit: 1 } }).state.value)
   const apps = lastOf(useRoute("GET /v1/apps", {}).state.value)
-  const isKnown = pages !== undefined && agents !== undefined && apps !== undefined
+  const isKnown =
+    hasKey !== undefined && hasSearch !== undefined && pages !== undefined && agents !== undefined && apps !== undefined
   const done = [
-    hasKey,
-    hasSearch,
+    hasKey === true,
+    hasSearch === true,
     (pages?.queries.length ?? 0) > 0,
     (agents?.queries.length ?? 0) > 0 || (apps?.apps.length ?? 0) > 0
   ]
@@ -146,13 +148,14 @@ export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   useEffect(() => {
     if (isDone) hideSteps()
   }, [isDone])
-  if (areStepsHidden.value || !isKnown) return null
+  if (areStepsHidden.value || isDone) return null
+  if (!isKnown) return <div class="card wide checklist" />
   return (
     <details class="card wide checklist">
       <summary>
         <span class="soft">{`First steps, ${done.filter(Boolean).length} of ${done.length} done.`}</span> Next:{" "}
         <h2>{titles[done.indexOf(false)]}</h2>
-        <Meter label="First steps done" used={done.filter(Boolean).length} of={done.length} />
+        <Meter isHarmless label="First steps done" used={done.filter(Boolean).length} of={done.length} />
       </summary>
       <Bodies done={done} />
       <Button small kind="quiet" onClick={hideSteps}>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { queryText } from "../../api/client.ts"
 import { now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { home } from "../../app/router.ts"
@@ -32,8 +33,11 @@ const wordsOf = (problem: Problem, facts: Facts): Words => {
       }
     case "failures":
       return {
-        text: `${formatNumber(problem.failed)} of ${formatNumber(problem.searches)} searches failed today.`,
-        link: { path: "log?range=24h&status=upstream_error", text: "View failed searches" }
+        text: `${formatNumber(problem.failed)} of ${formatNumber(problem.searches)} searches failed today${problem.target === undefined ? "" : `, most of them on ${problem.target}`}.`,
+        link: {
+          path: `log${queryText({ range: "24h", status: "upstream_error", target: problem.target })}`,
+          text: "View failed searches"
+        }
       }
     case "webhook":
       return {

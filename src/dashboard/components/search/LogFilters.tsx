@@ -104,7 +104,7 @@ const chooseRange = (range: string): void => {
 const rangeOptions = [
   { value: "all", text: "All time" },
   ...ranges.map(({ text, value }) => ({ value, text: `Last ${text}` })),
-  { value: "own", text: "Custom range" }
+  { value: "own", text: "Custom" }
 ]
 
 const zoneName = (): string => (zone.value === "utc" ? "UTC" : "local time")

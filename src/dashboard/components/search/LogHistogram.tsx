@@ -1,8 +1,8 @@
 import { isTimeKnown, now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { place, setQuery } from "../../app/router.ts"
-import { barsOf, parametersOf, viewOf } from "../../credits/usageFigures.ts"
-import { StackedBars } from "../credits/StackedBars.tsx"
+import { barsOf, parametersOf, rangeOfBars, viewOf } from "../../credits/usageFigures.ts"
+import { outcomeSeries, pickText, StackedBars } from "../credits/StackedBars.tsx"
 
 const presets: Readonly<Record<string, string>> = { "1h": "24h", "24h": "24h", "7d": "7d" }
 
@@ -22,11 +22,6 @@ const viewIn = (query: URLSearchParams) => {
   )
 }
 
-const series = [
-  { name: "succeeded", color: "ok" },
-  { name: "failed", color: "bad" }
-]
-
 /** Searches over time above the log, for the key or target of the filters. Dragging over bars selects their range. */
 export const LogHistogram = () => {
   const { query } = place.value
@@ -38,10 +33,8 @@ export const LogHistogram = () => {
   const group = query.get("target") ?? query.get("key") ?? undefined
   const bars = usage === undefined ? [] : barsOf(usage, group, now())
   const select = (first: number, last: number): void => {
-    const [from, to] = [bars[first]?.start, bars[last]?.end]
-    if (from === undefined || to === undefined) return
-    const until = to > now() ? undefined : new Date(to).toISOString()
-    setQuery({ range: undefined, cursor: undefined, from: new Date(from).toISOString(), to: until }, { replace: false })
+    const range = rangeOfBars(bars, first, last, now())
+    if (range) setQuery({ range: undefined, cursor: undefined, ...range }, { replace: false })
   }
   return (
     <div class="histogram">
@@ -49,10 +42,10 @@ export const LogHistogram = () => {
         isCompact
         title="Searches over time"
         description={`Searches by ${view.granularity} (UTC)`}
-        pickText="Arrow keys choose a bar, Enter shows its searches."
+        pickText={pickText}
         unit={view.granularity}
         height={64}
-        series={series}
+        series={outcomeSeries}
         bars={bars}
         onPick={select}
       />
