@@ -242,7 +242,9 @@ Dashboard.describeDashboard("the log's rows", (it) => {
           `[...document.querySelectorAll("tbody tr")].filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length`
         )
         assert.isAtLeast(visible, 15)
-        for (let n = 0; n < 50; n++) await page.keyboard.press("j")
+        await page.keyboard.press("j")
+        await page.locator("tr[aria-current] a:focus").waitFor()
+        for (let n = 1; n < 50; n++) await page.keyboard.press("j")
         await page.locator("tr[aria-current] a:focus").waitFor()
         const panel = page.getByRole("complementary", { name: "Selected search" })
         await panel.waitFor()

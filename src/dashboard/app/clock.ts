@@ -7,10 +7,11 @@ const ahead = signal<number | undefined>(undefined)
 const toleranceMs = 2_000
 
 export const noteServerTime = (headers: Headers): void => {
+  const before = ahead.peek()
   const at = Date.parse(headers.get("date") ?? "")
-  const measured = Number.isNaN(at) ? 0 : at + 500 - Date.now()
+  const measured = Number.isNaN(at) ? (before ?? 0) : at + 500 - Date.now()
   const next = Math.abs(measured) > toleranceMs ? measured : 0
-  if (ahead.peek() === undefined || Math.abs(next - (ahead.peek() ?? 0)) > toleranceMs) ahead.value = next
+  if (before === undefined || Math.abs(next - before) > toleranceMs) ahead.value = next
 }
 
 /** The present in Unix milliseconds by the server's clock: browsers' clocks can be hours off. */

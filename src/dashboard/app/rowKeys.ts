@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 
 export interface RowKeys {
   readonly ids: ReadonlyArray<string>
@@ -29,7 +29,7 @@ export const useRowKeys = (keys: RowKeys): void => {
     go(entering.current === "first" ? ids[0] : ids.at(-1))
     entering.current = undefined
   }, [ids.join(), isLoading])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const { ids, isLoading, onNewer, onOlder, onSelect, selected } = latest.current
       const step = { j: 1, k: -1 }[event.key]
