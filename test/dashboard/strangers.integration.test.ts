@@ -198,13 +198,19 @@ Dashboard.describeDashboard("what must not be lost", (it) => {
     })
   )
 
-  it.effect("a page at a loopback name leads to BASE_URL", () =>
+  it.effect("a page at a loopback name leads to BASE_URL, and at any other name says both addresses", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.visitor()
       const { origin, page } = person
       yield* Effect.promise(async () => {
         await page.goto(`${origin.replace("localhost", "127.0.0.1")}/dashboard/sign-in?next=%2Fdashboard%2Fkeys`)
         await page.waitForURL(`${origin}/dashboard/sign-in?next=%2Fdashboard%2Fkeys`)
+        const other = origin.replace("localhost", "lan.localhost")
+        await page.goto(`${other}/dashboard/sign-in`)
+        await page.getByRole("heading", { level: 1, name: "Open Quarry at its own address" }).waitFor()
+        const text = await page.locator("main").innerText()
+        for (const address of [other, origin, "BASE_URL"]) assert.include(text, address)
+        await Dashboard.expectAccessible(page)
       })
     })
   )

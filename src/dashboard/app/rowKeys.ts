@@ -38,7 +38,9 @@ export const useRowKeys = (keys: RowKeys): void => {
       if (event.key === "Escape") onSelect(undefined)
       if (step === undefined || isLoading || entering.current !== undefined) return
       event.preventDefault()
-      const next = selected === undefined ? 0 : ids.indexOf(selected) + step
+      // The focus moves at once; the selection follows with the next drawing, which keys can outrun.
+      const at = ids.indexOf(document.activeElement?.id ?? "")
+      const next = at >= 0 ? at + step : selected === undefined ? 0 : ids.indexOf(selected) + step
       const turn = step > 0 ? onOlder : onNewer
       if (ids[next] !== undefined) go(ids[next])
       else if (turn !== undefined) {

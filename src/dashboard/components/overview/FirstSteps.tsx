@@ -92,30 +92,48 @@ const Step = ({ children, isDone, isNext, title }: StepProps) => (
   </li>
 )
 
-const titles = ["Create an API key", "Run your first search", "Read your first page", "Connect an agent"]
+const steps = [
+  { title: "Create an API key", link: { text: "Create a key", path: "keys?create=app" } },
+  {
+    title: "Run your first search",
+    link: { text: "Search in the playground", path: "playground?query=http+caching" }
+  },
+  {
+    title: "Read your first page",
+    link: { text: "Read a page in the playground", path: "playground?mode=page&urls=https%3A%2F%2Fexample.com%2F" }
+  },
+  { title: "Connect an agent", link: undefined }
+] as const
+
+const StepLink = ({ index }: { readonly index: number }) => {
+  const link = steps[index]?.link
+  return link === undefined ? null : <a href={`${home}/${link.path}`}>{link.text}</a>
+}
 
 const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
   const next = done.indexOf(false)
-  const step = (index: number) => ({ title: titles[index] ?? "", isDone: done[index] === true, isNext: index === next })
+  const step = (index: number) => ({
+    title: steps[index]?.title ?? "",
+    isDone: done[index] === true,
+    isNext: index === next
+  })
   return (
     <ol class="steps">
       <Step {...step(0)}>
         <p>
-          Programs send a key with each request. <a href={`${home}/keys?create=app`}>Create a key</a> and put it into
-          your environment as <code>QUARRY_API_KEY</code>.
+          Programs send a key with each request. <StepLink index={0} /> and put it into your environment as{" "}
+          <code>QUARRY_API_KEY</code>.
         </p>
       </Step>
       <Step {...step(1)}>
         <p>
-          <a href={`${home}/playground?query=http+caching`}>Search in the playground</a>, which needs no key, or run
-          this:
+          <StepLink index={1} />, which needs no key, or run this:
         </p>
         <Code draft={searchDraft} />
       </Step>
       <Step {...step(2)}>
         <p>
-          <a href={`${home}/playground?mode=page&urls=https%3A%2F%2Fexample.com%2F`}>Read a page in the playground</a>,
-          or run this:
+          <StepLink index={2} />, or run this:
         </p>
         <Code draft={pageDraft} />
       </Step>
@@ -150,17 +168,20 @@ export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   }, [isDone])
   if (areStepsHidden.value || isDone) return null
   if (!isKnown) return <div class="card wide checklist" />
+  const [next, count] = [done.indexOf(false), done.filter(Boolean).length]
   return (
-    <details class="card wide checklist">
-      <summary>
-        <span class="soft">{`First steps, ${done.filter(Boolean).length} of ${done.length} done.`}</span> Next:{" "}
-        <h2>{titles[done.indexOf(false)]}</h2>
-        <Meter isHarmless label="First steps done" used={done.filter(Boolean).length} of={done.length} />
-      </summary>
-      <Bodies done={done} />
-      <Button small kind="quiet" onClick={hideSteps}>
-        Hide the first steps
-      </Button>
-    </details>
+    <section class="card wide checklist">
+      <span class="soft">{`First steps, ${count} of ${done.length} done.`}</span>
+      <h2>{steps[next]?.title}</h2>
+      <StepLink index={next} />
+      <Meter isHarmless label="First steps done" used={count} of={done.length} />
+      <details>
+        <summary>All steps</summary>
+        <Bodies done={done} />
+        <Button small kind="quiet" onClick={hideSteps}>
+          Hide the first steps
+        </Button>
+      </details>
+    </section>
   )
 }
