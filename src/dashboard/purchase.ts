@@ -62,7 +62,11 @@ export const costOf = (
 const minElapsedShare = 1 / 31
 
 /** The one offer to recommend: the least plan above the present one. */
-export const recommended = ({ plan, plans, subscription }: Billing): Plan | undefined => {
+export const recommended = ({
+  plan,
+  plans,
+  subscription
+}: Pick<Billing, "plan" | "plans" | "subscription">): Plan | undefined => {
   const present = plans.findIndex((offer) => offer.plan === (subscription?.plan ?? plan))
   return plans[present + 1]?.plan
 }

@@ -1,5 +1,4 @@
 import type { Usage } from "../api/routes.ts"
-import { formatStretch } from "../format.ts"
 import { dayMs } from "./figures.ts"
 
 export type Granularity = Usage["granularity"]
@@ -196,13 +195,10 @@ export const barsOf = (
   const rows = Map.groupBy(series, ({ start }) => Date.parse(start))
   return [...rows].map(([start, all]) => {
     const { outcomes, searches } = sumOf(group === undefined ? all : all.filter((row) => row.group === group))
-    const { short, whole } = formatStretch(start, granularity)
     const end = endOf(start, granularity)
     return {
       start,
       end,
-      label: short,
-      title: whole,
       values: [outcomes.ok, searches - outcomes.ok],
       isUnfinished: end > now
     }

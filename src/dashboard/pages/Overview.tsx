@@ -4,7 +4,7 @@ import { isTimeKnown, now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home, navigate } from "../app/router.ts"
-import { outcomeSeries, pickText, StackedBars } from "../components/credits/StackedBars.tsx"
+import { named, outcomeSeries, pickText, StackedBars } from "../components/credits/StackedBars.tsx"
 import { Figures } from "../components/overview/Figures.tsx"
 import { FirstSteps } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
@@ -31,7 +31,7 @@ const forecastText = (usage: Usage): string | undefined => {
 
 const Period = ({ usage }: { readonly usage: Usage }) => {
   const { granularity } = usage
-  const bars = barsOf(usage, undefined, now())
+  const bars = named(barsOf(usage, undefined, now()), granularity)
   const pick = (first: number, last: number): void => {
     const range = rangeOfBars(bars, first, last, now())
     if (range) navigate(`${home}/log${queryText(range)}`)

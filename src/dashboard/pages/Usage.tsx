@@ -6,7 +6,7 @@ import { lastOf, useRoute } from "../app/resource.ts"
 import { home, navigate, place, setQuery } from "../app/router.ts"
 import { saveCsv } from "../app/saveCsv.ts"
 import { me } from "../app/session.ts"
-import { pickText, type Series, StackedBars } from "../components/credits/StackedBars.tsx"
+import { named, pickText, type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
 import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
@@ -158,7 +158,7 @@ const pick = (bars: Parameters<typeof rangeOfBars>[0], view: View, first: number
 }
 
 const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
-  const bars = barsOf(usage, undefined, now())
+  const bars = named(barsOf(usage, undefined, now()), usage.granularity)
   const starts = bars.map(({ start }) => start)
   const startsBefore = before && stretches(before.usage)
   const searchesBefore =

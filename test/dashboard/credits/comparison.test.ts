@@ -156,7 +156,7 @@ describe("what a plan costs", () => {
   })
 
   it("leads to one recommended plan: the least above the own one, also if the operator gave it", () => {
-    const billing = { plans, subscription: null } as Parameters<typeof recommended>[0]
+    const billing = { plans, subscription: null }
     assert.strictEqual(recommended({ ...billing, plan: "trial" }), "starter")
     assert.strictEqual(recommended({ ...billing, plan: "growth" }), "business")
     assert.strictEqual(recommended({ ...billing, plan: "business" }), undefined)

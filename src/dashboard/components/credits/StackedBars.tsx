@@ -1,5 +1,6 @@
 import { linesOf } from "../../credits/axis.ts"
-import { formatNumber } from "../../format.ts"
+import type { Granularity } from "../../credits/usageFigures.ts"
+import { formatNumber, formatStretch } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { colorStyle, GridLine, left, Plot } from "./Plot.tsx"
 
@@ -32,6 +33,13 @@ export interface StackedBarsProps {
   /** What `onPick` does, for the description. */
   readonly pickText?: string
 }
+
+/** The bars with the names of their hours, days, or months, in UTC. */
+export const named = <B extends { readonly start: number }>(bars: ReadonlyArray<B>, granularity: Granularity) =>
+  bars.map((bar) => {
+    const { short, whole } = formatStretch(bar.start, granularity)
+    return { ...bar, label: short, title: whole }
+  })
 
 /** For bars whose values are the searches that succeeded and those that failed. */
 export const outcomeSeries: ReadonlyArray<Series> = [

@@ -2,7 +2,7 @@ import { isTimeKnown, now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { place, setQuery } from "../../app/router.ts"
 import { barsOf, parametersOf, rangeOfBars, viewOf } from "../../credits/usageFigures.ts"
-import { outcomeSeries, pickText, StackedBars } from "../credits/StackedBars.tsx"
+import { named, outcomeSeries, pickText, StackedBars } from "../credits/StackedBars.tsx"
 
 const presets: Readonly<Record<string, string>> = { "1h": "24h", "24h": "24h", "7d": "7d" }
 
@@ -31,7 +31,7 @@ export const LogHistogram = () => {
     useRoute("GET /v1/usage", isReady ? { query: parametersOf(view, now()) } : undefined).state.value
   )
   const group = query.get("target") ?? query.get("key") ?? undefined
-  const bars = usage === undefined ? [] : barsOf(usage, group, now())
+  const bars = usage === undefined ? [] : named(barsOf(usage, group, now()), usage.granularity)
   const select = (first: number, last: number): void => {
     const range = rangeOfBars(bars, first, last, now())
     if (range) setQuery({ range: undefined, cursor: undefined, ...range }, { replace: false })
