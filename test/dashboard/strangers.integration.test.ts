@@ -259,6 +259,7 @@ Dashboard.describeDashboard("the log's rows", (it) => {
         assert.isTrue(await page.getByRole("columnheader", { name: "Latency" }).isVisible())
         await page.keyboard.press("j")
         await page.waitForURL(/cursor=/)
+        await page.locator("tbody tr").nth(1).waitFor({ state: "detached" })
         await page.locator("tr[aria-current] a:focus").waitFor()
         await page.keyboard.press("k")
         await page.waitForURL((url) => !url.searchParams.has("cursor"))

@@ -61,7 +61,8 @@ const Pager = ({ next }: { readonly next: string | null }) => {
   const cursor = query.get("cursor") ?? ""
   if (cursor === "" && next === null) return null
   const at = (cursor: string): string => path + queryText({ ...Object.fromEntries(query), cursor })
-  if (next !== null) newerThan.set(next, cursor)
+  // While a page loads, the one before it is still shown, with this page's cursor as its next.
+  if (next !== null && next !== cursor) newerThan.set(next, cursor)
   const newer = newerThan.get(cursor)
   return (
     <nav class="pager" aria-label="Pages of the log">
