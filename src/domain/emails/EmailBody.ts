@@ -1,4 +1,5 @@
-import { html, type Html } from "../html.ts"
+import { DateTime } from "effect"
+import { type Html, html } from "../html.ts"
 
 /** The content of an email, from which both of its parts are written. */
 export interface EmailBody {
@@ -13,10 +14,13 @@ export interface EmailBody {
   readonly links: ReadonlyArray<{ readonly text: string; readonly href: string }>
 }
 
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
 /** `27 Nov 2026, 14:05 UTC`. Mail programs do not know the reader's time zone. */
 export const momentText = (at: number): string => {
-  const [, day, month, year, time] = /, (\d+) (\w+) (\d+) (\d+:\d+)/.exec(new Date(at).toUTCString()) ?? []
-  return `${Number(day)} ${month} ${year}, ${time} UTC`
+  const { day, hour, minute, month, year } = DateTime.toPartsUtc(DateTime.makeUnsafe(at))
+  const twoDigits = (part: number): string => String(part).padStart(2, "0")
+  return `${day} ${months[month - 1]} ${year}, ${twoDigits(hour)}:${twoDigits(minute)} UTC`
 }
 
 export const plainText = ({ button, facts, ifUnexpected, links, paragraphs }: EmailBody): string =>
@@ -68,8 +72,7 @@ ${facts.map(factRow)}
 ${ifUnexpected === undefined ? undefined : html`<p style="margin:16px 0 0">${ifUnexpected}</p>`}
 </div>
 <p class="soft" style="max-width:520px;margin:16px auto 0;text-align:center;color:#66625b;${softFont}">${links.map(
-    ({ href, text }, index) =>
-      html`${index === 0 ? "" : " · "}<a href="${href}" style="color:#66625b">${text}</a>`
+    ({ href, text }, index) => html`${index === 0 ? "" : " · "}<a href="${href}" style="color:#66625b">${text}</a>`
   )}</p>
 </body>
 </html>

@@ -107,11 +107,7 @@ const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
 }
 
 /** `links` are added below the email, such as the one to unsubscribe. */
-export const eventEmail = (
-  { createdAt, data, type }: Event,
-  origin: string,
-  links: EmailBody["links"]
-): EmailBody => {
+export const eventEmail = ({ createdAt, data, type }: Event, origin: string, links: EmailBody["links"]): EmailBody => {
   const { ifUnexpected, page, paragraphs, subject } = texts[type](data)
   const [path, button] = page
   return {

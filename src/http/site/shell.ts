@@ -1,6 +1,6 @@
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
-import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { html } from "../../domain/html.ts"
+import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { mark } from "../html/pages.ts"
 
 export interface Shell {

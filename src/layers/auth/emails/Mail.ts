@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, Metric, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { type EmailBody, htmlText, momentText, plainText } from "../../../domain/emails/EmailBody.ts"
 import { confirmPath } from "../../../domain/accounts/OAuth.ts"
+import { type EmailBody, htmlText, momentText, plainText } from "../../../domain/emails/EmailBody.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
 import { emailsSuppressed } from "../../../services/telemetry/Metrics.ts"
 import type { AttemptLimit, Attempts } from "../Attempts.ts"
