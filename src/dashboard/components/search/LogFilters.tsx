@@ -205,9 +205,10 @@ const knownTargets: Known = allTargets.map((name) => [
 
 const knownOutcomes: Known = Object.entries(outcomes).map(([name, { text }]) => [name, text])
 
+const keyOptions = (keys: ReadonlyArray<Key>): Known => keys.map((key) => [key.id, nameOf(key)])
+
 export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
   const fields = useFields(issues)
-  const knownKeys = keys.map((key) => [key.id, nameOf(key)] as const)
   const [added, setAdded] = useState<Rare>()
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
@@ -215,8 +216,7 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
     clearTimeout(timer.current)
     apply(form)
   }
-  const wrong = Object.keys(issues).find(isRare)
-  const shown = added ?? wrong
+  const shown = added ?? Object.keys(issues).find(isRare)
   return (
     <search aria-label="Filter the log">
       <form
@@ -254,7 +254,7 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
           isLabelHidden
           error={issues.status}
         />
-        <SelectField {...fields.select("key", "All keys", knownKeys)} label="Key" isLabelHidden error={issues.key} />
+        <SelectField {...fields.select("key", "All keys", keyOptions(keys))} label="Key" isLabelHidden error={issues.key} />
         <SelectField
           label="Add filter"
           isLabelHidden
