@@ -1,4 +1,5 @@
 import type { Key } from "./api/routes.ts"
+import { now } from "./app/clock.ts"
 import { targetText } from "./components/search/TargetName.tsx"
 import { formatDayAndYear, plural } from "./format.ts"
 
@@ -71,11 +72,7 @@ export const periodWords: Readonly<Record<Budget["period"], string>> = {
 export const describeBounds = ({ expires_at: expires, networks, targets }: Key): ReadonlyArray<string> => [
   ...(expires === null
     ? []
-    : [
-        Date.parse(expires) > Date.now()
-          ? `Expires ${formatDayAndYear(expires)}`
-          : `Expired ${formatDayAndYear(expires)}`
-      ]),
+    : [Date.parse(expires) > now() ? `Expires ${formatDayAndYear(expires)}` : `Expired ${formatDayAndYear(expires)}`]),
   ...(targets === null ? [] : [targets.map(targetText).join(", ")]),
   ...(networks === null
     ? []
@@ -83,4 +80,4 @@ export const describeBounds = ({ expires_at: expires, networks, targets }: Key):
 ]
 
 /** True while the key still works; a rotated key works until its grace period ends. */
-export const isOpen = ({ revoked_at: at }: Key): boolean => at === null || Date.parse(at) > Date.now()
+export const isOpen = ({ revoked_at: at }: Key): boolean => at === null || Date.parse(at) > now()

@@ -1,21 +1,40 @@
+import { now } from "./app/clock.ts"
 import { zone } from "./app/preferences.ts"
 
-// Days are in UTC; times are in the zone that the reader chose.
+// Sentences are in English, and so are the digits and words of figures in them. The order of day and month is the
+// reader's own. Days are in UTC; times are in the zone that the reader chose.
+
+const isDayFirst = (language: string): boolean => {
+  const parts = new Intl.DateTimeFormat(`${language.split("-u-")[0]}-u-ca-gregory`, { day: "numeric", month: "short" })
+    .formatToParts(0)
+    .map(({ type }) => type)
+  return parts.indexOf("day") < parts.indexOf("month")
+}
+
+export const localeFor = (language: string): "en-GB" | "en-US" => (isDayFirst(language) ? "en-GB" : "en-US")
+
+const locale = localeFor(navigator.language)
 
 const numbers = (options: Intl.NumberFormatOptions = {}): ((value: number) => string) =>
-  new Intl.NumberFormat(undefined, options).format
+  new Intl.NumberFormat("en-US", options).format
 
 export const formatNumber = numbers()
 export const formatCompact = numbers({ notation: "compact", maximumFractionDigits: 1 })
 export const formatRatio = numbers({ maximumFractionDigits: 2 })
 export const formatPercent = numbers({ style: "percent", maximumFractionDigits: 1 })
+export const formatChange = numbers({ style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" })
 
-const money = numbers({ style: "currency", currency: "USD", trailingZeroDisplay: "stripIfInteger" })
+/** `US$0.80`: other countries have a dollar too. */
+const money = new Intl.NumberFormat("en-001", {
+  style: "currency",
+  currency: "USD",
+  trailingZeroDisplay: "stripIfInteger"
+})
 
-export const formatMoney = (cents: number): string => money(cents / 100)
+export const formatMoney = (cents: number): string => money.format(cents / 100)
 
 const days = (options: Intl.DateTimeFormatOptions): ((at: number | Date) => string) =>
-  new Intl.DateTimeFormat(undefined, { ...options, timeZone: "UTC" }).format
+  new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" }).format
 
 const day = days({ day: "numeric", month: "short" })
 const dayAndYear = days({ dateStyle: "medium" })
@@ -29,8 +48,8 @@ export const formatDayAndYear = (iso: string): string => dayAndYear(new Date(iso
 
 const zoned = (options: Intl.DateTimeFormatOptions): ((iso: string) => string) => {
   const formats = {
-    local: new Intl.DateTimeFormat(undefined, options),
-    utc: new Intl.DateTimeFormat(undefined, { ...options, timeZone: "UTC" })
+    local: new Intl.DateTimeFormat(locale, options),
+    utc: new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" })
   }
   return (iso) => {
     const at = Date.parse(iso)
@@ -38,7 +57,15 @@ const zoned = (options: Intl.DateTimeFormatOptions): ((iso: string) => string) =
   }
 }
 
-export const formatMoment = zoned({ dateStyle: "medium", timeStyle: "medium" })
+export const formatMoment = zoned({
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23"
+})
 
 export const formatShortMoment = zoned({
   day: "numeric",
@@ -62,7 +89,7 @@ export const formatStretch = (
 export const formatDuration = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${formatNumber(Math.round(ms / 100) / 10)} s`
 
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" })
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" })
 
 const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
   ["day", 86_400_000],
@@ -71,8 +98,8 @@ const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: numb
 ]
 
 /** `in 9 days`, `2 hours ago`. */
-export const formatRelative = (iso: string, now: number = Date.now()): string => {
-  const distance = Date.parse(iso) - now
+export const formatRelative = (iso: string, at: number = now()): string => {
+  const distance = Date.parse(iso) - at
   for (const [unit, ms] of units) {
     if (Math.abs(distance) >= ms) return relative.format(Math.round(distance / ms), unit)
   }
@@ -80,11 +107,19 @@ export const formatRelative = (iso: string, now: number = Date.now()): string =>
 }
 
 /** In its largest unit: `3 days`, `1 minute`. */
-export const formatSpan = (iso: string, now: number = Date.now()): string => {
-  const distance = now - Date.parse(iso)
+export const formatSpan = (iso: string, at: number = now()): string => {
+  const distance = at - Date.parse(iso)
   const [unit, ms] = units.find(([, ms]) => distance >= ms) ?? ["minute", 60_000]
   return plural(Math.max(1, Math.round(distance / ms)), unit)
 }
 
 export const plural = (count: number, one: string, many: string = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`
+
+/** `10 seconds`, `5 minutes`, `2 hours`. */
+export const waitText = (seconds: number): string =>
+  seconds < 120
+    ? plural(seconds, "second")
+    : seconds < 7_200
+      ? plural(Math.ceil(seconds / 60), "minute")
+      : plural(Math.ceil(seconds / 3_600), "hour")

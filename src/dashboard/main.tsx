@@ -1,20 +1,44 @@
+import "./app/start.ts"
 import { render } from "preact"
-import { startPreferences } from "./app/preferences.ts"
+import { useErrorBoundary } from "preact/hooks"
+import { leadToOwnAddress } from "./app/facts.ts"
 import { place, startRouter } from "./app/router.ts"
 import { PageAt } from "./app/routes.tsx"
 import { loadSession, openPaths, session, startSession } from "./app/session.ts"
+import { startPreferences } from "./app/startPreferences.ts"
+import { startTranslation } from "./app/translation.ts"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
+import { SecretDialog } from "./components/SecretDialog.tsx"
 import { SessionDialog } from "./components/SessionDialog.tsx"
+import { StartProblem, startProblem } from "./components/StartProblem.tsx"
+import { Button } from "./components/ui/Button.tsx"
 import { PageHeader } from "./components/ui/PageHeader.tsx"
-import { ErrorState } from "./components/ui/States.tsx"
+import { EmptyState, ErrorState } from "./components/ui/States.tsx"
+
+const Broken = ({ message }: { readonly message: string }) => (
+  <>
+    <PageHeader title="Not available" />
+    <EmptyState
+      title="This page stopped because of an error"
+      action={<Button onClick={() => location.reload()}>Reload</Button>}
+    >
+      {message}
+    </EmptyState>
+  </>
+)
+
+const Page = ({ path }: { readonly path: string }) => {
+  const [error] = useErrorBoundary()
+  return error === undefined ? <PageAt path={path} /> : <Broken message={String(error)} />
+}
 
 const App = () => {
   const { path } = place.value
   if (openPaths.has(path)) {
     return (
       <EntryFrame>
-        <PageAt path={path} />
+        <Page key={path} path={path} />
       </EntryFrame>
     )
   }
@@ -27,19 +51,28 @@ const App = () => {
           <ErrorState error={state.error} retry={() => void loadSession()} />
         </>
       ) : (
-        <PageAt key={path} path={path} />
+        <Page key={path} path={path} />
       )}
+      <SecretDialog />
       <SessionDialog />
     </Layout>
   )
 }
 
-const root = document.getElementById("dashboard")
-if (root !== null) {
+const start = (root: HTMLElement): void => {
   // Removes the logo shown until this script runs.
   root.replaceChildren()
   startPreferences()
+  const problem = startProblem()
+  if (problem !== undefined) {
+    render(<StartProblem>{problem}</StartProblem>, root)
+    return
+  }
+  startTranslation(root)
   startRouter()
   startSession()
   render(<App />, root)
 }
+
+const root = document.getElementById("dashboard")
+if (root !== null && !leadToOwnAddress()) start(root)

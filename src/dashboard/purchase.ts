@@ -27,6 +27,50 @@ export const isBooked = (errand: Errand, { balance, owed, plan, subscription }: 
 export const quotaGain = (more: number, start: number, end: number, now: number): number =>
   Math.floor((more * Math.min(Math.max(end - now, 0), end - start)) / (end - start))
 
+export interface Cost {
+  /** In US cents, before tax. */
+  readonly soFar: number
+  /** For the period, if searches go on at this pace; undefined if it is too early to tell. */
+  readonly forecast: number | undefined
+  /** Credits that packs would have to cover at this pace. */
+  readonly over: number
+  readonly next: { readonly at: string; readonly price: number } | undefined
+}
+
+/** What the plan costs in this period. A plan that the operator gave costs nothing. Packs are not part of it. */
+export const costOf = (
+  { plans, subscription }: Pick<Billing, "plans" | "subscription">,
+  used: number,
+  elapsed: number
+): Cost => {
+  const offerOf = (plan: Plan | null) => plans.find((offer) => offer.plan === plan)
+  const offer = offerOf(subscription?.plan ?? null)
+  if (subscription === null || offer === undefined) return { soFar: 0, forecast: 0, over: 0, next: undefined }
+  const over = elapsed < minElapsedShare ? undefined : Math.max(0, Math.round(used / elapsed) - offer.requests)
+  const pending = offerOf(subscription.pending_plan)
+  return {
+    soFar: offer.price,
+    forecast: over === undefined ? undefined : offer.price + Math.round((over * offer.pack_rate) / 1_000),
+    over: over ?? 0,
+    next: subscription.cancel_at_period_end
+      ? undefined
+      : { at: subscription.current_period_end, price: (pending ?? offer).price }
+  }
+}
+
+/** A day of a month. Less is too little to predict from. */
+const minElapsedShare = 1 / 31
+
+/** The one offer to recommend: the least plan above the present one. */
+export const recommended = ({
+  plan,
+  plans,
+  subscription
+}: Pick<Billing, "plan" | "plans" | "subscription">): Plan | undefined => {
+  const present = plans.findIndex((offer) => offer.plan === (subscription?.plan ?? plan))
+  return plans[present + 1]?.plan
+}
+
 const key = "quarry.errand"
 
 /** Kept in this tab only, so that the page knows on the way back what to wait for. */

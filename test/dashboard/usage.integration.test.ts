@@ -42,7 +42,10 @@ Dashboard.describeDashboard("the usage page", (it) => {
         ])
         assert.match(download.suggestedFilename(), /^quarry-usage-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/)
         const [head, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n")
-        assert.strictEqual(head, "start,key,key_id,searches,credits,ok,upstream_error,upstream_timeout,page_unreadable")
+        assert.strictEqual(
+          head,
+          "\ufeffstart,key,key_id,searches,credits,ok,upstream_error,upstream_timeout,page_unreadable"
+        )
         assert.deepStrictEqual(
           rows.map((row) => row.slice(row.indexOf(",") + 1)).sort(),
           [`"'=HYPERLINK(""https://evil.example"")",${first.id},2,2,2,0,0,0`, `second,${second.id},1,1,1,0,0,0`].sort()

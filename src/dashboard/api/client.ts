@@ -1,3 +1,5 @@
+import { noteServerTime } from "../app/clock.ts"
+import { waitText } from "../format.ts"
 import type { Answer, Input, Query, RouteName } from "./routes.ts"
 
 /** An API error. The codes `offline` and `aborted` come from the browser and mean there was no response. */
@@ -12,7 +14,11 @@ export interface ApiError {
   readonly body: unknown
 }
 
-export const explain = ({ issues, message }: ApiError): string => Object.values(issues).join(". ") || message
+/** The error as one or two sentences, with the time to wait if the server says it and the message does not. */
+export const explain = ({ issues, message, retryAfterSeconds: seconds }: ApiError): string => {
+  const text = Object.values(issues).join(". ") || message
+  return seconds === undefined || /\bTry again in\b/i.test(text) ? text : `${text} Try again in ${waitText(seconds)}.`
+}
 
 export interface Succeeded<A> {
   readonly ok: true
@@ -120,6 +126,7 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal })
     })
+    noteServerTime(response.headers)
     const value = await readBody(response)
     const durationMs = performance.now() - start
     // The types in `Routes` come from the API's own schemas, so a successful body has that type.

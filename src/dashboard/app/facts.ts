@@ -3,7 +3,7 @@ import { parseTargetLabels } from "../search/targetLabels.ts"
 
 /** Deployment settings embedded in the HTML document. None of them is secret. */
 
-const { mail, providers, signUp, targets } = document.body.dataset
+const { host, mail, providers, scheme, signUp, targets } = document.body.dataset
 
 /** False if the deployment sends no email; the operator passes links on instead. */
 export const deliversEmails = mail === "true"
@@ -17,3 +17,15 @@ export type IdentityProvider = "google" | "github"
 export const identityProviders: ReadonlyArray<IdentityProvider> = (["google", "github"] as const).filter((name) =>
   providers?.split(" ").includes(name)
 )
+
+/** The origin of `BASE_URL` if the page was opened at another address, where sessions do not count. */
+export const otherOrigin = `${scheme}://${host}` === location.origin ? undefined : `${scheme}://${host}`
+
+const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
+
+/** Leaves a loopback name for `BASE_URL`: `127.0.0.1` and `localhost` are the same server, but not the same site. */
+export const leadToOwnAddress = (): boolean => {
+  if (otherOrigin === undefined || !loopback.test(location.hostname)) return false
+  location.replace(otherOrigin + location.pathname + location.search)
+  return true
+}

@@ -1,13 +1,14 @@
 import { useEffect, useRef } from "preact/hooks"
+import { tabsOf } from "./tabs.ts"
 
 export type Topic = "keys" | "usage" | "billing" | "webhooks"
 
-const tabs = new BroadcastChannel("quarry-changes")
+const tabs = tabsOf("quarry-changes")
 
 const staleMs = 5_000
 
 /** Makes the other tabs of this browser reload the topic. Call it after every change. */
-export const changed = (topic: Topic): void => tabs.postMessage(topic)
+export const changed = (topic: Topic): void => tabs.post(topic)
 
 /** Reloads when another tab changes the topic, or when the user returns to this tab. */
 export const useFresh = (topic: Topic, reload: () => void): void => {
@@ -22,14 +23,13 @@ export const useFresh = (topic: Topic, reload: () => void): void => {
     const onReturn = (): void => {
       if (document.visibilityState === "visible" && performance.now() - readAt > staleMs) read()
     }
-    const onMessage = ({ data }: MessageEvent): void => {
-      if (data === topic) read()
-    }
-    tabs.addEventListener("message", onMessage)
+    const stop = tabs.listen((message) => {
+      if (message === topic) read()
+    })
     addEventListener("focus", onReturn)
     document.addEventListener("visibilitychange", onReturn)
     return () => {
-      tabs.removeEventListener("message", onMessage)
+      stop()
       removeEventListener("focus", onReturn)
       document.removeEventListener("visibilitychange", onReturn)
     }

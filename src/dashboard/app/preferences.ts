@@ -1,6 +1,6 @@
-import { effect, signal } from "@preact/signals"
+import { signal } from "@preact/signals"
 
-const prefix = "quarry."
+export const prefix = "quarry."
 
 /** Private windows and full disks may deny storage. The choice then lasts until the page closes. */
 const read = (name: string): string | null => {
@@ -22,14 +22,14 @@ const write = (name: string, value: string): void => {
 const themes = ["system", "light", "dark"] as const
 export type Theme = (typeof themes)[number]
 
-const themeOf = (text: string | null): Theme => themes.find((name) => name === text) ?? "system"
+export const themeOf = (text: string | null): Theme => themes.find((name) => name === text) ?? "system"
 
 export const theme = signal(themeOf(read("theme")))
 
 /** Time zone of the log. Usage is always counted in UTC. */
 export type Zone = "local" | "utc"
 
-const zoneOf = (text: string | null): Zone => (text === "utc" ? "utc" : "local")
+export const zoneOf = (text: string | null): Zone => (text === "utc" ? "utc" : "local")
 
 export const zone = signal(zoneOf(read("zone")))
 
@@ -43,17 +43,6 @@ export const setTheme = (next: string): void => {
 export const setZone = (next: string): void => {
   zone.value = zoneOf(next)
   write("zone", zone.value)
-}
-
-export const startPreferences = (): void => {
-  effect(() => {
-    if (theme.value === "system") delete document.documentElement.dataset.theme
-    else document.documentElement.dataset.theme = theme.value
-  })
-  addEventListener("storage", ({ key, newValue }) => {
-    if (key === `${prefix}theme`) theme.value = themeOf(newValue)
-    if (key === `${prefix}zone`) zone.value = zoneOf(newValue)
-  })
 }
 
 export const areStepsHidden = signal(read("steps") === "hidden")

@@ -19,14 +19,18 @@ export interface Resource<A> {
 export const lastOf = <A>(state: Loadable<A>): A | undefined =>
   state._tag === "ready" ? state.value : state._tag === "loading" ? state.previous : undefined
 
-/** Calls a route on mount and whenever the input changes. Responses to superseded requests are dropped. */
-export const useRoute = <R extends RouteName>(route: R, input: Input<R>): Resource<Answer<R>> => {
+/**
+ * Calls a route on mount and whenever the input changes. Responses to superseded requests are dropped. Waits while the
+ * input is undefined.
+ */
+export const useRoute = <R extends RouteName>(route: R, input: Input<R> | undefined): Resource<Answer<R>> => {
   const state = useSignal<Loadable<Answer<R>>>({ _tag: "loading", previous: undefined })
   const running = useRef<AbortController>(undefined)
   const key = JSON.stringify(input)
 
   const load = async (isQuiet = false): Promise<void> => {
     running.current?.abort()
+    if (input === undefined) return
     const controller = new AbortController()
     running.current = controller
     if (!isQuiet) state.value = { _tag: "loading", previous: lastOf(state.peek()) }

@@ -1,8 +1,11 @@
 /** The object URL must stay valid until the browser has read the file after the click. */
 const keptMs = 10_000
 
+/** Without it, Excel reads the file in the code page of Windows. */
+const byteOrderMark = "\ufeff"
+
 export const saveCsv = (fileName: string, text: string): void => {
-  const href = URL.createObjectURL(new Blob([text], { type: "text/csv" }))
+  const href = URL.createObjectURL(new Blob([byteOrderMark + text], { type: "text/csv" }))
   const link = document.createElement("a")
   link.href = href
   link.download = fileName

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals"
 import { type ApiError, call, onSessionEnd } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { home, navigate, ownPlace, place } from "./router.ts"
+import { tabsOf } from "./tabs.ts"
 
 export type Me = Answer<"GET /v1/me">
 
@@ -26,15 +27,18 @@ export const readAgain = (): void => {
 
 export const signInPath = `${home}/sign-in`
 
-export const openPaths: ReadonlySet<string> = new Set([signInPath, `${home}/sign-up`, `${home}/forgot-password`])
+const signUpPath = `${home}/sign-up`
+
+export const openPaths: ReadonlySet<string> = new Set([signInPath, signUpPath, `${home}/forgot-password`])
 
 /** Tabs share the session cookie, so signing in or out in one tab affects all of them. */
-const tabs = new BroadcastChannel("quarry")
+const tabs = tabsOf("quarry")
 
 export const loadSession = async (): Promise<void> => {
   const result = await call("GET /v1/me", {})
-  if (result.ok) session.value = { _tag: "open", me: result.value }
-  else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
+  if (result.ok) {
+    session.value = { _tag: "open", me: result.value }
+  } else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 
 export const signInAddress = (): string => {
@@ -52,9 +56,11 @@ const onEnd = (): void => {
 /** Reloads the document, so no data of the previous account stays in memory. */
 const reloadAt = (address: string): void => location.assign(address)
 
+const next = (): string => ownPlace(place.value.query.get("next"))
+
 export const enter = (): void => {
-  tabs.postMessage("changed")
-  reloadAt(ownPlace(place.value.query.get("next")))
+  tabs.post("changed")
+  reloadAt(next())
 }
 
 /** Continues on the present page after signing in again. A different account gets a fresh page. */
@@ -69,22 +75,35 @@ const resume = async (): Promise<void> => {
 }
 
 export const resumeEverywhere = async (): Promise<void> => {
-  tabs.postMessage("resumed")
+  tabs.post("resumed")
   await resume()
 }
 
 /** Call it after the user signs out or deletes the account. */
 export const leave = (): void => {
-  tabs.postMessage("changed")
+  tabs.post("changed")
   reloadAt(signInPath)
 }
 
+/** After signing in, Back leads to the form again. Leads on from it if there is a session. */
+const leadOn = async (): Promise<void> => {
+  if (place.value.path !== signInPath && place.value.path !== signUpPath) return
+  const result = await call("GET /v1/me", {})
+  if (result.ok) location.replace(next())
+}
+
+const isReturn = (): boolean =>
+  performance.getEntriesByType("navigation").some((entry) => "type" in entry && entry.type === "back_forward")
+
 export const startSession = (): void => {
   onSessionEnd(onEnd)
-  tabs.addEventListener("message", ({ data }) => {
-    if (openPaths.has(place.value.path)) return reloadAt(ownPlace(place.value.query.get("next")))
-    if (data !== "resumed") return location.reload()
+  tabs.listen((message) => {
+    if (openPaths.has(place.value.path)) return reloadAt(next())
+    if (message !== "resumed") return location.reload()
     if (isExpired.value) void resume()
   })
   if (!openPaths.has(place.value.path)) void loadSession()
+  else if (isReturn()) void leadOn()
+  // Back may also restore the document as it was.
+  addEventListener("pageshow", ({ persisted }) => persisted && openPaths.has(place.value.path) && void leadOn())
 }

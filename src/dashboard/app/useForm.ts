@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import type { ApiError, Result } from "../api/client.ts"
-import { isExpired } from "./session.ts"
+import { isExpired, readAgain } from "./session.ts"
 
 export interface Form {
   readonly busy: boolean
@@ -21,8 +21,10 @@ export const useForm = ({ isSignIn = false }: { readonly isSignIn?: boolean } = 
       setError(undefined)
       void action().then((result) => {
         setBusy(false)
-        if (result.ok) onSuccess(result.value)
-        else if (isSignIn || result.error.code !== "unauthorized" || !isExpired.value) setError(result.error)
+        if (result.ok) return onSuccess(result.value)
+        // Without a response, the change may have been made, so the page must show what is there now.
+        if (result.error.status === 0) readAgain()
+        if (isSignIn || result.error.code !== "unauthorized" || !isExpired.value) setError(result.error)
       })
     }
   }

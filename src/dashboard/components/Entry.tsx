@@ -1,4 +1,4 @@
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import { type IdentityProvider, identityProviders } from "../app/facts.ts"
 import { home, ownPlace, place } from "../app/router.ts"
 import { useForm } from "../app/useForm.ts"
@@ -60,7 +60,7 @@ export const ProviderButtons = () => {
   return (
     <div class="providers">
       {failed && !error && <Notice text={failureOf(failed)} />}
-      {error && <Notice text={error.message} />}
+      {error && <Notice text={explain(error)} />}
       {identityProviders.map((provider) => (
         <Button key={provider} busy={busy} onClick={() => start(provider)}>
           Continue with {providerNames[provider]}

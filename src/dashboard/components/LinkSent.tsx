@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks"
 import type { Result } from "../api/client.ts"
+import { explain } from "../api/client.ts"
 import { useForm } from "../app/useForm.ts"
 import { otherEntry } from "./Entry.tsx"
 import { Button, ButtonLink } from "./ui/Button.tsx"
@@ -21,7 +22,7 @@ export const LinkSent = ({ children, email, onOtherAddress, resend, title }: Lin
     <>
       <PageHeader title={title} lead={email} />
       <p class="note">{children}</p>
-      {error && <Notice text={error.message} />}
+      {error && <Notice text={explain(error)} />}
       <p class="foot" role="status">
         {count > 0 && "We sent another link. Check your spam folder too."}
       </p>

@@ -1,4 +1,4 @@
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import { isExpired, me, resumeEverywhere, signInAddress } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { Button, ButtonLink } from "./ui/Button.tsx"
@@ -20,7 +20,9 @@ const Form = ({ email }: { readonly email: string }) => {
       <p>
         Sign in again as <strong>{email}</strong>. Nothing that you typed on this page is lost.
       </p>
-      {error && <Notice text={error.code === "unauthorized" ? "Incorrect password." : error.message} />}
+      {error && (
+        <Notice text={error.message === "Invalid email or password" ? "Incorrect password." : explain(error)} />
+      )}
       <input type="hidden" name="username" autocomplete="username" value={email} />
       <Field
         label="Password"

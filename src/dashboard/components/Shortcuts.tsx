@@ -11,6 +11,8 @@ export const paletteKeys = isMac ? "⌘ K" : "Ctrl K"
 const shortcuts: ReadonlyArray<readonly [what: string, keys: ReadonlyArray<string>]> = [
   ["Go to a page, key, or id", [paletteKeys]],
   ...pageLinks.map(({ key, text }) => [text, ["g", key]] as const),
+  ["Next search in the log", ["j"]],
+  ["Previous search in the log", ["k"]],
   ["Show this list", ["?"]]
 ]
 

@@ -43,4 +43,5 @@ export const forecast = ({ period, quota, remaining, resets_at: reset }: Usage, 
 
 export const startOfDay = (now: number): string => new Date(Math.floor(now / dayMs) * dayMs).toISOString()
 
-export const failures = ({ outcomes }: Usage["totals"]): number => outcomes.upstream_error + outcomes.upstream_timeout
+export const failures = ({ outcomes }: Pick<Usage["totals"], "outcomes">): number =>
+  outcomes.upstream_error + outcomes.upstream_timeout

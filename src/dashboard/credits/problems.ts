@@ -1,10 +1,11 @@
 import type { Answer, Key, Usage } from "../api/routes.ts"
 import { failures } from "./figures.ts"
+import { groupsOf } from "./usageFigures.ts"
 
 export type Problem =
   | { readonly _tag: "exhausted"; readonly resetsAt: string | null }
   | { readonly _tag: "low"; readonly left: number; readonly share: number }
-  | { readonly _tag: "failures"; readonly failed: number; readonly searches: number }
+  | { readonly _tag: "failures"; readonly failed: number; readonly searches: number; readonly target?: string }
   | { readonly _tag: "webhook"; readonly id: string; readonly url: string; readonly isDisabled: boolean }
   | { readonly _tag: "expiring"; readonly id: string; readonly name: string; readonly at: string }
   | { readonly _tag: "pastDue" }
@@ -33,12 +34,18 @@ const ofCredits = ({ usage }: Facts): ReadonlyArray<Problem> => {
   return share < lowShare ? [{ _tag: "low", left, share }] : []
 }
 
+/** The target of at least half of the failures. */
+const failingTarget = ({ series }: Usage, failed: number): string | undefined => {
+  const worst = groupsOf(series).find((group) => failures(group) * 2 >= failed)
+  return worst?.id ?? undefined
+}
+
 const ofSearches = ({ today }: Facts): ReadonlyArray<Problem> => {
   if (today === undefined || today.totals.searches < minSearches) return []
   const failed = failures(today.totals)
-  return failed / today.totals.searches > failingShare
-    ? [{ _tag: "failures", failed, searches: today.totals.searches }]
-    : []
+  if (failed / today.totals.searches <= failingShare) return []
+  const target = failingTarget(today, failed)
+  return [{ _tag: "failures", failed, searches: today.totals.searches, ...(target && { target }) }]
 }
 
 const ofBilling = ({ billing }: Facts): ReadonlyArray<Problem> => {

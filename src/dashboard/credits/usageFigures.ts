@@ -26,10 +26,30 @@ export const startOf = (at: number, granularity: Granularity): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
 }
 
-const monthsBefore = (at: number, months: number): number => {
-  const date = new Date(at)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months)
+/** The end of the hour, day, or month that begins at this time. */
+export const endOf = (start: number, granularity: Granularity): number => {
+  if (granularity !== "month") return start + lengthMs[granularity]
+  return monthStart(start, 1)
 }
+
+/** The start of the month so many months later. */
+const monthStart = (at: number, months: number): number => {
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months)
+}
+
+/** The same time of so many months later, or the end of that month if it is shorter. */
+export const monthsAfter = (at: number, months: number): number =>
+  Math.min(monthStart(at, months) + (at - monthStart(at, 0)), monthStart(at, months + 1))
+
+/** How many hours, days, or months a range touches. */
+export const barCount = (from: number, to: number, granularity: Granularity): number => {
+  if (granularity !== "month") return Math.ceil((to - startOf(from, granularity)) / lengthMs[granularity])
+  const [start, end] = [new Date(from), new Date(to - 1)]
+  return (end.getUTCFullYear() - start.getUTCFullYear()) * 12 + end.getUTCMonth() - start.getUTCMonth() + 1
+}
+
+export const lengthMs = { hour: hourMs, day: dayMs } as const
 
 export const presetStart = (preset: Preset, now: number): string => {
   const today = startOf(now, "day")
@@ -38,7 +58,7 @@ export const presetStart = (preset: Preset, now: number): string => {
     "7d": today - 6 * dayMs,
     "30d": today - 29 * dayMs,
     "90d": today - 89 * dayMs,
-    "12m": monthsBefore(now, 11)
+    "12m": monthStart(now, -11)
   }
   return new Date(starts[preset]).toISOString()
 }
@@ -165,3 +185,55 @@ export const searchesIn = (rows: ReadonlyArray<Row>, starts: ReadonlyArray<numbe
   }
   return starts.map((at) => counts.get(at) ?? 0)
 }
+
+/** The bars of the searches that succeeded and failed, of one group if it is given. */
+export const barsOf = (
+  { granularity, series }: Pick<Usage, "granularity" | "series">,
+  group: string | undefined,
+  now: number
+) => {
+  const rows = Map.groupBy(series, ({ start }) => Date.parse(start))
+  return [...rows].map(([start, all]) => {
+    const { outcomes, searches } = sumOf(group === undefined ? all : all.filter((row) => row.group === group))
+    const end = endOf(start, granularity)
+    return {
+      start,
+      end,
+      values: [outcomes.ok, searches - outcomes.ok],
+      isUnfinished: end > now
+    }
+  })
+}
+
+/** The log's range of these bars. It has no end where time is not over. */
+export const rangeOfBars = (
+  bars: ReadonlyArray<{ readonly start: number; readonly end: number }>,
+  first: number,
+  last: number,
+  now: number
+): { readonly from: string; readonly to: string | undefined } | undefined => {
+  const [start, end] = [bars[first]?.start, bars[last]?.end]
+  if (start === undefined || end === undefined) return undefined
+  return { from: new Date(start).toISOString(), to: end > now ? undefined : new Date(end).toISOString() }
+}
+
+export interface Day {
+  readonly start: number
+  readonly searches: number
+  readonly failed: number
+  readonly credits: number
+  /** Searches by the time of day that it is now. The present hour counts by the share of it that has passed. */
+  readonly soFar: number
+}
+
+/** Sums the hours of each day. */
+export const daysOf = (hours: ReadonlyArray<Row>, now: number): ReadonlyArray<Day> =>
+  [...Map.groupBy(hours, ({ start }) => startOf(Date.parse(start), "day"))].map(([start, rows]) => {
+    const { credits, outcomes, searches } = sumOf(rows)
+    const passed = now - startOf(now, "day")
+    const soFar = rows.reduce((all, row) => {
+      const share = (passed - (Date.parse(row.start) - start)) / hourMs
+      return all + row.searches * Math.min(1, Math.max(0, share))
+    }, 0)
+    return { start, searches, failed: outcomes.upstream_error + outcomes.upstream_timeout, credits, soFar }
+  })

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { type Resource, useRoute } from "../app/resource.ts"
 import { leave, me } from "../app/session.ts"
@@ -140,7 +140,7 @@ const PasswordCard = () => {
           error={newPassword && `The new password ${newPassword}.`}
           input={{ autocomplete: "new-password", required: true, minLength: 8, maxLength: 128 }}
         />
-        {error && currentPassword === undefined && newPassword === undefined && <Notice text={error.message} />}
+        {error && currentPassword === undefined && newPassword === undefined && <Notice text={explain(error)} />}
         <div class="actions">
           <Button type="submit" busy={busy}>
             Change password

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import { deliversEmails } from "../app/facts.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry } from "../components/Entry.tsx"
@@ -41,7 +41,7 @@ export const ForgotPasswordPage = () => {
   return (
     <>
       <PageHeader title="Forgot your password?" lead="We will send you a link to choose a new one." />
-      {error && <Notice text={error.message} />}
+      {error && <Notice text={explain(error)} />}
       <form onSubmit={submitting(submit)}>
         <EmailField />
         <Button kind="primary" type="submit" busy={busy}>

@@ -71,18 +71,12 @@ const budget: Column<Key> = {
     )
 }
 
-const Share = ({ searches, total }: { readonly searches: number; readonly total: number }) => {
-  const share = total === 0 ? 0 : searches / total
-  return (
-    <span class="share">
-      <span class="track" aria-hidden="true">
-        <span style={{ inlineSize: `${share * 100}%` }} />
-      </span>
-      <span>{formatPercent(share)}</span>
-      <span class="soft">{formatNumber(searches)}</span>
-    </span>
-  )
-}
+const Share = ({ searches, total }: { readonly searches: number; readonly total: number }) => (
+  <span class="budget">
+    {`${formatPercent(searches / Math.max(1, total))}, ${formatNumber(searches)}`}
+    <Meter isHarmless label="Share of searches" used={searches} of={total} />
+  </span>
+)
 
 interface ActiveKeysProps {
   readonly keys: ReadonlyArray<Key>

@@ -1,15 +1,18 @@
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { queryText } from "../api/client.ts"
 import type { Answer, Key } from "../api/routes.ts"
+import { isTimeKnown, now } from "../app/clock.ts"
 import { usePolling } from "../app/polling.ts"
-import { localZone, zone } from "../app/preferences.ts"
+import { localZone, setZone, zone } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home, place } from "../app/router.ts"
+import { home, place, setQuery } from "../app/router.ts"
+import { useRowKeys } from "../app/rowKeys.ts"
+import { EntryPanel } from "../components/search/EntryPanel.tsx"
 import { LogExport } from "../components/search/LogExport.tsx"
 import { LogFilters } from "../components/search/LogFilters.tsx"
+import { LogHistogram } from "../components/search/LogHistogram.tsx"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { Button, ButtonLink } from "../components/ui/Button.tsx"
-import { Card } from "../components/ui/Card.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { announce } from "../components/ui/Toast.tsx"
@@ -58,7 +61,8 @@ const Pager = ({ next }: { readonly next: string | null }) => {
   const cursor = query.get("cursor") ?? ""
   if (cursor === "" && next === null) return null
   const at = (cursor: string): string => path + queryText({ ...Object.fromEntries(query), cursor })
-  if (next !== null) newerThan.set(next, cursor)
+  // While a page loads, the one before it is still shown, with this page's cursor as its next.
+  if (next !== null && next !== cursor) newerThan.set(next, cursor)
   const newer = newerThan.get(cursor)
   return (
     <nav class="pager" aria-label="Pages of the log">
@@ -75,17 +79,44 @@ const Pager = ({ next }: { readonly next: string | null }) => {
   )
 }
 
-const Entries = ({ history, keys }: { readonly history: History; readonly keys: ReadonlyArray<Key> }) => {
+interface EntriesProps {
+  readonly history: History
+  readonly keys: ReadonlyArray<Key>
+  readonly isLoading: boolean
+}
+
+const Entries = ({ history, isLoading, keys }: EntriesProps) => {
   const { next_cursor: next, queries } = history
+  const [selected, setSelected] = useState<string>()
+  const entry = queries.find(({ id }) => id === selected)
+  const cursor = place.value.query.get("cursor")
+  const turn = (cursor: string) => () => setQuery({ cursor }, { replace: false })
+  useRowKeys({
+    ids: queries.map(({ id }) => id),
+    selected: entry?.id,
+    onSelect: setSelected,
+    onOlder: next === null ? undefined : turn(next),
+    onNewer: cursor === null ? undefined : turn(newerThan.get(cursor) ?? ""),
+    isLoading
+  })
   return (
-    <>
-      {queries.length === 0 ? (
-        <Empty hasOlder={next !== null} isFiltered={isFiltered(place.value.query)} />
-      ) : (
-        <LogTable caption="Searches, newest first" entries={queries} keys={keys} />
-      )}
-      <Pager next={next} />
-    </>
+    <div class={entry === undefined ? "with-panel" : "with-panel open"}>
+      <section class="card" aria-label="Searches">
+        {queries.length === 0 ? (
+          <Empty hasOlder={next !== null} isFiltered={isFiltered(place.value.query)} />
+        ) : (
+          <LogTable
+            caption="Searches, newest first"
+            entries={queries}
+            keys={keys}
+            current={entry?.id}
+            onRow={({ id }) => setSelected(id)}
+          />
+        )}
+        <Pager next={next} />
+      </section>
+      {entry && <EntryPanel entry={entry} keys={keys} onClose={() => setSelected(undefined)} />}
+    </div>
   )
 }
 
@@ -102,10 +133,14 @@ const useTop = (cursor: string | null): void => {
 
 export const LogPage = () => {
   const { query } = place.value
-  const [now, setNow] = useState(Date.now)
+  const [reads, setReads] = useState(0)
+  const readAt = useMemo(now, [isTimeKnown.value, reads])
   const [isLive, setLive] = useState(false)
-  const parameters = historyQuery(query, now)
-  const history = useRoute("GET /v1/query/history", { query: { ...parameters, limit: entriesOnPage } })
+  const parameters = historyQuery(query, readAt)
+  const history = useRoute(
+    "GET /v1/query/history",
+    isTimeKnown.value || !query.has("range") ? { query: { ...parameters, limit: entriesOnPage } } : undefined
+  )
   const keys = useRoute("GET /v1/api-keys", {})
   const state = history.state.value
   const known = lastOf(keys.state.value)?.api_keys ?? []
@@ -119,7 +154,7 @@ export const LogPage = () => {
     }
   })
   const refresh = (): void => {
-    setNow(Date.now())
+    setReads(reads + 1)
     history.reload()
     keys.reload()
     announce("Log refreshed.")
@@ -128,7 +163,14 @@ export const LogPage = () => {
     <>
       <PageHeader
         title="Log"
-        lead={`All charged searches and pages of this account, newest first. Times are in ${zone.value === "utc" ? "UTC" : localZone}.`}
+        lead={
+          <>
+            {`Charged searches and pages, newest first, in ${zone.value === "utc" ? "UTC" : localZone}.`}{" "}
+            <button type="button" class="textlink" onClick={() => setZone(zone.value === "utc" ? "local" : "utc")}>
+              {zone.value === "utc" ? "Show local time" : "Show UTC"}
+            </button>
+          </>
+        }
         actions={
           <>
             <Toggle isOn={isLive && isFirst} disabled={!isFirst} onChange={setLive}>
@@ -141,16 +183,14 @@ export const LogPage = () => {
           </>
         }
       />
-      <div class="stack">
-        <section class="card" aria-label="Filters">
-          <LogFilters keys={known} issues={state._tag === "failed" ? state.error.issues : {}} />
-        </section>
+      <div class="stack log">
+        <LogFilters keys={known} issues={state._tag === "failed" ? state.error.issues : {}} />
+        <h2 class="hidden">Searches</h2>
+        <LogHistogram />
         <div id="entries">
-          <Card title="Searches">
-            <Loaded resource={history} height={480}>
-              {(value) => <Entries history={value} keys={known} />}
-            </Loaded>
-          </Card>
+          <Loaded resource={history} height={480}>
+            {(value) => <Entries history={value} keys={known} isLoading={state._tag === "loading"} />}
+          </Loaded>
         </div>
       </div>
     </>

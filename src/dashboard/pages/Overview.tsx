@@ -1,110 +1,54 @@
+import { queryText } from "../api/client.ts"
 import type { Answer, Usage } from "../api/routes.ts"
+import { isTimeKnown, now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home } from "../app/router.ts"
-import { BurnDown } from "../components/credits/BurnDown.tsx"
-import { StackedBars } from "../components/credits/StackedBars.tsx"
-import { FirstSteps, FirstStepsSkeleton } from "../components/overview/FirstSteps.tsx"
+import { home, navigate } from "../app/router.ts"
+import { named, outcomeSeries, pickText, StackedBars } from "../components/credits/StackedBars.tsx"
+import { Figures } from "../components/overview/Figures.tsx"
+import { FirstSteps } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
 import { TargetName } from "../components/search/TargetName.tsx"
-import { OutcomeBadge, outcomes as outcomeBadges } from "../components/ui/Badge.tsx"
+import { OutcomeBadge } from "../components/ui/Badge.tsx"
 import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
-import { Meter } from "../components/ui/Meter.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
-import { Stat } from "../components/ui/Stat.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
-import { burnDown, failures, forecast, startOfDay } from "../credits/figures.ts"
-import {
-  formatDay,
-  formatDayAndYear,
-  formatDuration,
-  formatNumber,
-  formatPercent,
-  formatRelative,
-  plural
-} from "../format.ts"
+import { forecast, startOfDay } from "../credits/figures.ts"
+import { barsOf, rangeOfBars } from "../credits/usageFigures.ts"
+import { formatDayAndYear, formatDuration, formatRelative, plural } from "../format.ts"
 
 const recentEntries = 8
 
-const resetOf = ({ resets_at: reset }: Usage): string | undefined =>
-  reset === null ? undefined : `renews ${formatRelative(reset)}`
-
-const Credits = ({ usage }: { readonly usage: Usage }) => {
-  const { balance, quota, remaining, used } = usage
-  return (
-    <>
-      <dl class="stats">
-        <Stat
-          name="Credits left"
-          value={remaining === null ? "Not limited" : formatNumber(remaining + balance)}
-          note={quota === null ? undefined : resetOf(usage)}
-        />
-        <Stat
-          name="Plan credits"
-          value={remaining === null ? formatNumber(used) : formatNumber(remaining)}
-          note={quota === null ? "used" : `of ${formatNumber(quota)}`}
-        />
-        <Stat name="Pack credits" value={formatNumber(balance)} note="never expire" />
-      </dl>
-      {quota !== null && <Meter label="Quota used" used={used} of={quota} />}
-    </>
-  )
-}
-
-const Today = ({ usage: { totals } }: { readonly usage: Usage }) => {
-  const failed = failures(totals)
-  return (
-    <dl class="stats">
-      <Stat name="Searches" value={formatNumber(totals.searches)} note="since 00:00 UTC" />
-      <Stat
-        name="Failed"
-        value={formatNumber(failed)}
-        note={totals.searches === 0 ? "no searches yet" : formatPercent(failed / totals.searches)}
-      />
-      <Stat name="Credits" value={formatNumber(totals.credits)} note="charged" />
-    </dl>
-  )
-}
-
-const forecastText = (usage: Usage): string => {
-  const result = forecast(usage, Date.now())
-  if (result === undefined) return "The dashed line shows an even pace until the reset."
+const forecastText = (usage: Usage): string | undefined => {
+  const result = forecast(usage, now())
+  if (result === undefined) return undefined
   return result._tag === "runsOut"
     ? `At this pace you run out of quota on ${formatDayAndYear(new Date(result.at).toISOString())}, before the reset.`
     : `At this pace you will have ${plural(result.left, "credit")} left at the reset.`
 }
 
-const drawn = ["ok", "upstream_error", "upstream_timeout"] as const
-
 const Period = ({ usage }: { readonly usage: Usage }) => {
-  const { period, quota } = usage
-  if (period.start === null || period.end === null || quota === null || quota === 0) {
-    const bars = usage.series.map(({ outcomes, start }) => ({
-      label: formatDay(start),
-      title: formatDayAndYear(start),
-      values: drawn.map((name) => outcomes[name])
-    }))
-    return (
-      <StackedBars
-        title="Searches of the last 30 days"
-        description="Searches by day and outcome"
-        unit="Day"
-        series={drawn.map((name) => ({ name: outcomeBadges[name].text, color: outcomeBadges[name].kind }))}
-        bars={bars}
-      />
-    )
+  const { granularity } = usage
+  const bars = named(barsOf(usage, undefined, now()), granularity)
+  const pick = (first: number, last: number): void => {
+    const range = rangeOfBars(bars, first, last, now())
+    if (range) navigate(`${home}/log${queryText(range)}`)
   }
+  const text = forecastText(usage)
   return (
     <>
-      <BurnDown
-        points={burnDown(usage, Date.now())}
-        quota={quota}
-        begin={Date.parse(period.start)}
-        reset={Date.parse(period.end)}
+      <StackedBars
+        title={`Searches by ${granularity}`}
+        description={`Searches by ${granularity} and outcome`}
+        unit="Day (UTC)"
+        series={outcomeSeries}
+        bars={bars}
+        onPick={pick}
+        pickText={pickText}
       />
-      <p class="soft">{forecastText(usage)}</p>
+      {text && <p class="soft">{text}</p>}
     </>
   )
 }
@@ -147,7 +91,10 @@ const more = (path: string, text: string) => <a href={`${home}/${path}`}>{text}<
 
 export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
-  const today = useRoute("GET /v1/usage", { query: { from: startOfDay(Date.now()), granularity: "hour" } })
+  const today = useRoute(
+    "GET /v1/usage",
+    isTimeKnown.value ? { query: { from: startOfDay(now()), granularity: "hour", group_by: "target" } } : undefined
+  )
   const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
   const plan = lastOf(usage.state.value)?.plan_name
@@ -161,22 +108,10 @@ export const OverviewPage = () => {
       />
       <div class="grid">
         <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />
-        {!areStepsHidden.value &&
-          (keys === undefined || searches === undefined ? (
-            <FirstStepsSkeleton />
-          ) : (
-            <FirstSteps hasKey={keys.length > 0} hasSearch={searches.some(({ kind }) => kind === "search")} />
-          ))}
-        <Card title="Credits" action={more("billing", "Plan and packs")}>
-          <Loaded resource={usage} height={104}>
-            {(usage) => <Credits usage={usage} />}
-          </Loaded>
-        </Card>
-        <Card title="Today" action={more("usage", "All usage")}>
-          <Loaded resource={today} height={104}>
-            {(usage) => <Today usage={usage} />}
-          </Loaded>
-        </Card>
+        <Figures usage={lastOf(usage.state.value)} />
+        {!areStepsHidden.value && (
+          <FirstSteps hasKey={keys && keys.length > 0} hasSearch={searches?.some(({ kind }) => kind === "search")} />
+        )}
         <Card title="This period" isWide>
           <Loaded resource={usage} height={280}>
             {(usage) => <Period usage={usage} />}

@@ -1,4 +1,4 @@
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import { signUpMode } from "../app/facts.ts"
 import { enter } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
@@ -8,10 +8,10 @@ import { Field } from "../components/ui/Field.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 
-const wordsOf = (message: string): string =>
-  message === "Email not verified"
-    ? "This email address is not confirmed yet. Open the link we just sent to it."
-    : "Incorrect email or password."
+const texts: Readonly<Record<string, string>> = {
+  "Email not verified": "This email address is not confirmed yet. Open the link we just sent to it.",
+  "Invalid email or password": "Incorrect email or password."
+}
 
 export const SignInPage = () => {
   const { busy, error, run } = useForm()
@@ -22,7 +22,7 @@ export const SignInPage = () => {
   return (
     <>
       <PageHeader title="Sign in" lead="to your Quarry account" />
-      {error && <Notice text={error.code === "unauthorized" ? wordsOf(error.message) : error.message} />}
+      {error && <Notice text={texts[error.message] ?? explain(error)} />}
       <ProviderButtons />
       <form onSubmit={submitting(submit)}>
         <EmailField autofocus />

@@ -1,10 +1,12 @@
+import { queryText } from "../api/client.ts"
 import type { Key, Usage } from "../api/routes.ts"
+import { isTimeKnown, now } from "../app/clock.ts"
 import { useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
-import { home, place } from "../app/router.ts"
+import { home, navigate, place, setQuery } from "../app/router.ts"
 import { saveCsv } from "../app/saveCsv.ts"
 import { me } from "../app/session.ts"
-import { type Series, StackedBars } from "../components/credits/StackedBars.tsx"
+import { named, pickText, type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
 import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
@@ -17,24 +19,27 @@ import { Table } from "../components/ui/Table.tsx"
 import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
 import {
+  barsOf,
   byKind,
   drawnGroups,
   type Group,
   groupsOf,
   parametersOf,
+  rangeOfBars,
   searchesIn,
   stretches,
   sumOf,
+  toField,
   type View,
   viewOf
 } from "../credits/usageFigures.ts"
 import {
+  formatChange,
   formatDayAndYear,
   formatDuration,
   formatNumber,
   formatPercent,
   formatRatio,
-  formatStretch,
   plural
 } from "../format.ts"
 
@@ -71,18 +76,12 @@ const visible = ({ series }: Usage, { groupBy, only }: View): ReadonlyArray<Grou
     groupBy === "kind" ? byKind(series) : only === undefined ? series : series.filter(({ group }) => group === only)
   )
 
-const signed = new Intl.NumberFormat(undefined, {
-  style: "percent",
-  maximumFractionDigits: 0,
-  signDisplay: "exceptZero"
-})
-
 const compared = (after: number, before: number | undefined): string | undefined => {
   if (before === undefined) return undefined
   const change = changeOf(after, before)
   return change === undefined
-    ? `${formatNumber(before)} in the previous range`
-    : `${signed.format(change)} from ${formatNumber(before)}`
+    ? `${formatNumber(before)} in the period before`
+    : `${formatChange(change)} from ${formatNumber(before)}`
 }
 
 const Latency = ({
@@ -113,17 +112,13 @@ const Latency = ({
 
 interface TotalsProps {
   readonly groups: ReadonlyArray<Group>
+  readonly before: ReadonlyArray<Group> | undefined
   readonly usage: Usage
   readonly view: View
 }
 
-const Totals = ({ groups, usage, view }: TotalsProps) => {
+const Totals = ({ before, groups, usage, view }: TotalsProps) => {
   const { from, to } = usage
-  const range = previousRange(from, to)
-  const previous = lastOf(
-    useRoute("GET /v1/usage", { query: { ...range, granularity: "month", group_by: view.only && "key" } }).state.value
-  )
-  const before = previous && visible(previous, view)
   const earlier = before && sumOf(before)
   const { credits, outcomes, searches } = sumOf(groups)
   return (
@@ -147,13 +142,32 @@ const Totals = ({ groups, usage, view }: TotalsProps) => {
 
 interface ChartProps {
   readonly usage: Usage
+  readonly before?: { readonly usage: Usage; readonly groups: ReadonlyArray<Group> } | undefined
   readonly view: View
   readonly groups: ReadonlyArray<Group>
   readonly nameOf: NameOf
 }
 
-const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
-  const starts = stretches(usage)
+/** A click on a bar leads to its rows in the log. Dragging over several shows their range here. */
+const pick = (bars: Parameters<typeof rangeOfBars>[0], view: View, first: number, last: number): void => {
+  const range = rangeOfBars(bars, first, last, now())
+  if (range === undefined) return
+  const to = range.to ?? new Date(now()).toISOString()
+  if (first === last) navigate(`${home}/log${queryText({ ...range, key: view.only })}`)
+  else setQuery({ range: "own", granularity: undefined, from: toField(range.from), to: toField(to) }, {})
+}
+
+const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
+  const bars = named(barsOf(usage, undefined, now()), usage.granularity)
+  const starts = bars.map(({ start }) => start)
+  const startsBefore = before && stretches(before.usage)
+  const searchesBefore =
+    before &&
+    startsBefore &&
+    searchesIn(
+      before.groups.flatMap(({ rows }) => rows),
+      startsBefore
+    )
   const { drawn, others } = drawnGroups(groups)
   const shown = others === undefined ? drawn : [...drawn, others]
   const isByOutcome = view.groupBy === "outcome"
@@ -179,17 +193,20 @@ const Chart = ({ groups, nameOf, usage, view }: ChartProps) => {
       unit={units[usage.granularity]}
       height={280}
       series={series}
-      bars={starts.map((at, index) => {
-        const { short, whole } = formatStretch(at, usage.granularity)
-        return { label: short, title: whole, values: columns.map((values) => values[index] ?? 0) }
-      })}
+      bars={bars.map((bar, index) => ({
+        ...bar,
+        values: columns.map((values) => values[index] ?? 0),
+        before: searchesBefore?.[index]
+      }))}
+      onPick={(first, last) => pick(bars, view, first, last)}
+      pickText={pickText}
     />
   )
 }
 
 const groupHeads = { outcome: "Outcome", kind: "Kind", target: "Target", key: "Key" } as const
 
-const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
+const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage" | "before">) => {
   const all = groups.reduce((sum, { searches }) => sum + searches, 0)
   return (
     <Table
@@ -206,7 +223,15 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage">) => {
           isFigure: true,
           cell: ({ credits, searches }) => formatRatio(credits / Math.max(1, searches))
         },
-        { name: "Failed", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_error) },
+        {
+          name: "Failed",
+          isFigure: true,
+          cell: ({ id, outcomes, searches }) => {
+            const text = `${formatNumber(outcomes.upstream_error)} (${formatPercent(outcomes.upstream_error / Math.max(1, searches))})`
+            if (id === null || view.groupBy === "kind" || outcomes.upstream_error === 0) return text
+            return <a href={`${home}/log${queryText({ [view.groupBy]: id, status: "upstream_error" })}`}>{text}</a>
+          }
+        },
         { name: "Timed out", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.upstream_timeout) },
         { name: "Unreadable", isFigure: true, cell: ({ outcomes }) => formatNumber(outcomes.page_unreadable) }
       ]}
@@ -241,32 +266,43 @@ const Nothing = ({ view }: { readonly view: View }) => (
   </EmptyState>
 )
 
-const Report = ({ groups, nameOf, usage, view }: ChartProps) => (
-  <div class="stack">
-    <Card title="Totals">
-      <Totals groups={groups} usage={usage} view={view} />
-    </Card>
-    <Card title="Over time">
-      {groups.length === 0 ? (
-        <Nothing view={view} />
-      ) : (
-        <Chart groups={groups} nameOf={nameOf} usage={usage} view={view} />
-      )}
-    </Card>
-    {view.groupBy !== "outcome" && groups.length > 0 && (
-      <Card title={`By ${view.groupBy}`}>
-        <Breakdown groups={groups} nameOf={nameOf} view={view} />
+const Report = ({ groups, nameOf, usage, view }: ChartProps) => {
+  const { granularity } = usage
+  const range = previousRange(usage.from, usage.to, granularity)
+  const group_by = usage.group_by ?? undefined
+  const earlier = lastOf(useRoute("GET /v1/usage", { query: { ...range, granularity, group_by } }).state.value)
+  const before = earlier && { usage: earlier, groups: visible(earlier, view) }
+  return (
+    <div class="stack">
+      <Card title="Totals">
+        <Totals groups={groups} before={before?.groups} usage={usage} view={view} />
       </Card>
-    )}
-  </div>
-)
+      <Card title="Over time">
+        {groups.length === 0 ? (
+          <Nothing view={view} />
+        ) : (
+          <>
+            <Chart before={before} groups={groups} nameOf={nameOf} usage={usage} view={view} />
+            <p class="soft note">Click a bar to see its searches in the log. Drag over several to zoom in.</p>
+          </>
+        )}
+      </Card>
+      {view.groupBy !== "outcome" && groups.length > 0 && (
+        <Card title={`By ${view.groupBy}`}>
+          <Breakdown groups={groups} nameOf={nameOf} view={view} />
+        </Card>
+      )}
+    </div>
+  )
+}
 
 const dayOf = (iso: string): string => iso.slice(0, 10)
 
 export const UsagePage = () => {
-  const now = Date.now()
-  const asked = viewOf(place.value.query, now)
-  const resource = useRoute("GET /v1/usage", { query: parametersOf(asked, now) })
+  const asked = viewOf(place.value.query, now())
+  const needsTime = asked.range !== "default" && asked.range !== "own"
+  const isReady = !needsTime || isTimeKnown.value
+  const resource = useRoute("GET /v1/usage", isReady ? { query: parametersOf(asked, now()) } : undefined)
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys ?? []
   useFresh("usage", resource.reload)
   const state = resource.state.value

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { call } from "../api/client.ts"
+import { call, explain } from "../api/client.ts"
 import { changed, useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { place, setQuery } from "../app/router.ts"
@@ -91,7 +91,7 @@ const List = ({ onAction, onChange, onOpen, webhooks }: ListProps) => {
   }
   return (
     <>
-      {error && <Notice text={error.message} />}
+      {error && <Notice text={explain(error)} />}
       <Table
         caption="Webhooks"
         rows={webhooks}

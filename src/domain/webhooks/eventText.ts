@@ -1,8 +1,11 @@
+import type { EmailBody } from "../emails/EmailBody.ts"
+import { momentText } from "../emails/EmailBody.ts"
 import type { AnyEventType, Event } from "./Event.ts"
 
-export interface EventText {
-  readonly subject: string
-  readonly paragraphs: ReadonlyArray<string>
+interface EventText extends Pick<EmailBody, "subject" | "paragraphs"> {
+  readonly ifUnexpected?: string
+  /** The page of the dashboard where the reader can act, and what the button to it says. */
+  readonly page: readonly [path: string, button: string]
 }
 
 type Data = Event["data"]
@@ -15,11 +18,15 @@ const count = (value: unknown): string => (typeof value === "number" ? value.toL
 const reset = ({ resets_at }: Data): ReadonlyArray<string> =>
   typeof resets_at === "string" ? [`The quota resets on ${resets_at.slice(0, 10)}.`] : []
 
+const toBilling = ["/dashboard/billing", "Open billing"] as const
+const toKeys = ["/dashboard/keys", "Review your API keys"] as const
+
 const low = (data: Data): EventText =>
   data.source === "balance"
     ? {
         subject: `Fewer than ${count(data.threshold_credits)} pack credits left`,
-        paragraphs: [`You have ${count(data.balance)} pack credits left.`, ...reset(data)]
+        paragraphs: [`You have ${count(data.balance)} pack credits left.`, ...reset(data)],
+        page: toBilling
       }
     : {
         subject: `${text(data.threshold_percent)}% of your quota is used`,
@@ -27,10 +34,14 @@ const low = (data: Data): EventText =>
           `You have used ${count(data.used)} of ${count(data.quota)} searches in this period and have ` +
             `${count(data.balance)} pack credits left.`,
           ...reset(data)
-        ]
+        ],
+        page: toBilling
       }
 
 const keyName = (data: Data): string => `"${text(data.name)}" (${text(data.hint)})`
+
+const revokeKey =
+  "If you or your team did not do this, revoke the key, change your password, and sign out everywhere on the account page."
 
 const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
   "credits.low": low,
@@ -39,46 +50,72 @@ const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
     paragraphs: [
       "Your quota and pack credits are used up. Searches fail with status 402 until you have credits again.",
       ...reset(data)
-    ]
+    ],
+    page: toBilling
   }),
   "quota.reset": (data) => ({
     subject: "A new billing period has started",
-    paragraphs: [`You have ${count(data.quota)} searches in this period.`, ...reset(data)]
+    paragraphs: [`You have ${count(data.quota)} searches in this period.`, ...reset(data)],
+    page: ["/dashboard/usage", "View your usage"]
   }),
   "plan.changed": (data) => ({
     subject: `Your plan is now ${text(data.plan)}`,
-    paragraphs: [`Your plan changed from ${text(data.previous_plan)} to ${text(data.plan)}.`]
+    paragraphs: [`Your plan changed from ${text(data.previous_plan)} to ${text(data.plan)}.`],
+    page: toBilling
   }),
   "pack.granted": (data) => ({
     subject: data.credits === 1 ? "1 credit was added" : `${count(data.credits)} credits were added`,
-    paragraphs: [`You now have ${count(data.balance)} pack credits.`]
+    paragraphs: [`You now have ${count(data.balance)} pack credits.`],
+    page: toBilling
   }),
   "payment.past_due": (data) => ({
     subject: "Payment failed",
     paragraphs: [
-      `The payment to renew your ${text(data.plan)} plan failed. Update your card on the dashboard's billing page to ` +
-        "keep the plan."
-    ]
+      `The payment to renew your ${text(data.plan)} plan failed. Update your card on the billing page to keep the plan.`
+    ],
+    page: toBilling
   }),
   "key.created": (data) => ({
-    subject: "An API key was created",
-    paragraphs: [`The API key ${keyName(data)} was created. If you did not expect this, revoke it in the dashboard.`]
+    subject: `API key "${text(data.name)}" was created`,
+    paragraphs: [`The API key ${keyName(data)} was created.`],
+    ifUnexpected: revokeKey,
+    page: toKeys
   }),
   "key.rotated": (data) => ({
-    subject: "An API key was rotated",
-    paragraphs: [
-      `The API key ${keyName(data)} replaced an older key. If you did not expect this, revoke it in the dashboard.`
-    ]
+    subject: `API key "${text(data.name)}" was rotated`,
+    paragraphs: [`The API key ${keyName(data)} replaced an older key.`],
+    ifUnexpected: revokeKey,
+    page: toKeys
   }),
   "key.revoked": (data) => ({
-    subject: "An API key was revoked",
-    paragraphs: [`The API key ${keyName(data)} no longer works.`]
+    subject: `API key "${text(data.name)}" was revoked`,
+    paragraphs: [`The API key ${keyName(data)} no longer works.`],
+    ifUnexpected:
+      "If you or your team did not do this, change your password and sign out everywhere on the account page.",
+    page: toKeys
   }),
   "key.expiring": (data) => ({
-    subject: "An API key expires soon",
-    paragraphs: [`The API key ${keyName(data)} expires at ${text(data.expires_at)}. Rotate it or change its expiry.`]
+    subject: `API key "${text(data.name)}" expires soon`,
+    paragraphs: [`The API key ${keyName(data)} expires at ${text(data.expires_at)}. Rotate it or change its expiry.`],
+    page: toKeys
   }),
-  "webhook.test": () => ({ subject: "Test event", paragraphs: ["This is a test event."] })
+  "webhook.test": () => ({
+    subject: "Test event",
+    paragraphs: ["This is a test event."],
+    page: ["/dashboard/webhooks", "Open webhooks"]
+  })
 }
 
-export const eventText = ({ data, type }: Event): EventText => texts[type](data)
+/** `links` are added below the email, such as the one to unsubscribe. */
+export const eventEmail = ({ createdAt, data, type }: Event, origin: string, links: EmailBody["links"]): EmailBody => {
+  const { ifUnexpected, page, paragraphs, subject } = texts[type](data)
+  const [path, button] = page
+  return {
+    subject: `Quarry: ${subject}`,
+    paragraphs,
+    facts: [["When", momentText(createdAt)]],
+    button: { text: button, href: `${origin}${path}` },
+    ifUnexpected,
+    links
+  }
+}

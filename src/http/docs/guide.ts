@@ -6,8 +6,8 @@ import {
   type PlanTable,
   requestsPerMinute
 } from "../../domain/credits/Plan.ts"
+import { type Html, html } from "../../domain/html.ts"
 import { maxBulkRows } from "../../domain/search/BulkRequest.ts"
-import { type Html, html } from "../html/html.ts"
 
 interface Chapter {
   readonly id: string

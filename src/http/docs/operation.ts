@@ -1,4 +1,4 @@
-import { type Html, html } from "../html/html.ts"
+import { type Html, html } from "../../domain/html.ts"
 import { addressOf, curlOf } from "./curl.ts"
 import { type Document, type Endpoint, fieldsOf, nameOf, type Response, resolve } from "./document.ts"
 import { fieldTable, typeOf } from "./schemas.ts"

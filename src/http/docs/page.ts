@@ -1,7 +1,7 @@
 import type { PlanTable } from "../../domain/credits/Plan.ts"
+import { type Html, html } from "../../domain/html.ts"
 import { targets } from "../../domain/search/Target.ts"
 import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
-import { type Html, html } from "../html/html.ts"
 import { mark } from "../html/pages.ts"
 import { type Document, endpointsOf, errorsOf, fieldsOf, type SecurityScheme } from "./document.ts"
 import { guide, guideLinks } from "./guide.ts"

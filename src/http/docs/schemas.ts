@@ -1,4 +1,4 @@
-import { type Html, html } from "../html/html.ts"
+import { type Html, html } from "../../domain/html.ts"
 import { type DocumentSchema, type Field, nameOf } from "./document.ts"
 
 const maxValuesShown = 12

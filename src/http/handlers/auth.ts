@@ -1,10 +1,13 @@
 import { Effect, Layer, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { explainOtherAddress } from "../../domain/accounts/CallingPage.ts"
 import { authPath } from "../../domain/accounts/OAuth.ts"
 import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
 import { Forbidden, InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
+import { waitText } from "../../domain/text.ts"
 import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import { Deployment } from "../../services/operations/Deployment.ts"
 import { type ApiError, apiErrorResponse, encodeApiError } from "../errors.ts"
 import { limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
@@ -30,20 +33,44 @@ const isOAuthError = ({ pathname }: URL, status: number, text: string): boolean 
   [400, 401, 403].includes(status) &&
   Result.isSuccess(decodeOAuthError(text))
 
-const toApiError = (status: number, text: string, retryAfterSeconds: number): ApiError => {
+/** The library's answer to a request from another origin. Its own message, "Invalid origin", names no address. */
+const otherOriginCode = "INVALID_ORIGIN"
+
+/** The library's rate limits all share this text, which does not say when to try again. */
+const waitlessMessage = /^Too many requests\. Please try again later\.$/
+
+interface Refusal {
+  readonly status: number
+  readonly text: string
+  readonly retryAfterSeconds: number
+  /** What to say if the library refused the request's `Origin`. */
+  readonly otherAddress: string
+}
+
+const toApiError = ({ otherAddress, retryAfterSeconds, status, text }: Refusal): ApiError => {
   const error = decodeLibraryError(text)
   const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "Sign-in failed. Try again." }
+  if (code === otherOriginCode) return new Unauthorized({ message: otherAddress })
   if (code === signUpDeniedCode) return new Forbidden({ message })
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
-  if (status === 429) return new RateLimited({ message, retryAfterSeconds })
+  if (status === 429) {
+    const withWait = `Too many attempts. Try again in ${waitText(retryAfterSeconds)}.`
+    return new RateLimited({ message: waitlessMessage.test(message) ? withWait : message, retryAfterSeconds })
+  }
   return issues === undefined ? InvalidRequest.whole(message) : InvalidRequest.fromIssues(issues)
 }
 
 /** Keeps the library's cookies, which may end a session, and its retry time. */
 const errorResponse = Effect.fnUntraced(function* (response: Response, text: string) {
-  const retryAfter = Math.max(1, Number(response.headers.get("x-retry-after")) || 1)
-  const error = toApiError(response.status, text, retryAfter)
+  const { headers: asked } = yield* HttpServerRequest.HttpServerRequest
+  const { origin } = yield* Deployment
+  const error = toApiError({
+    status: response.status,
+    text,
+    retryAfterSeconds: Math.max(1, Number(response.headers.get("x-retry-after")) || 1),
+    otherAddress: explainOtherAddress(asked.origin ?? "another address", origin)
+  })
   const { body, status } = yield* encodeApiError(error)
   const headers = new Headers({ "content-type": "application/json" })
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)

@@ -1,8 +1,8 @@
 import type { ToolScope } from "../../domain/accounts/OAuth.ts"
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
+import { type Html, html } from "../../domain/html.ts"
 import { maxBudgetCredits } from "../../domain/keys/Budget.ts"
 import type { IdentityProvider } from "../../services/accounts/SignIn.ts"
-import { type Html, html } from "./html.ts"
 
 /** Sign-in and consent pages: plain forms without scripts, which their policy forbids. */
 

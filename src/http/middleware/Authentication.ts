@@ -1,9 +1,11 @@
 import { Context, Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { explainOtherAddress } from "../../domain/accounts/CallingPage.ts"
 import { cookieValues } from "../../domain/accounts/Credential.ts"
 import { challengeOf, keyChallenge } from "../../domain/accounts/OAuth.ts"
 import { strayKeyHeaders, unacceptedCredential } from "../../domain/accounts/unacceptedCredential.ts"
+import { Unauthorized } from "../../domain/errors.ts"
 import { Credentials, type RequestCredentials } from "../../services/accounts/Credentials.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
@@ -50,12 +52,16 @@ export const makeAuthentication = Effect.gen(function* () {
         const presented = requestCredentials(request, cookieName, network)
         const hasSession = presented.sessionCookies.length > 0
         const kinds = hasSession && !acceptsSession(request.headers) ? withoutSession : accepted
+        const { authorization, origin: page } = request.headers
+        const isElsewhere = kinds !== accepted && authorization === undefined && page !== undefined && page !== origin
         return Effect.mapError(credentials.authenticate(presented, kinds), () =>
-          unacceptedCredential(
-            presented,
-            accepted,
-            strayKeyHeaders.find((name) => request.headers[name] !== undefined)
-          )
+          isElsewhere
+            ? new Unauthorized({ message: explainOtherAddress(page, origin) })
+            : unacceptedCredential(
+                presented,
+                accepted,
+                strayKeyHeaders.find((name) => request.headers[name] !== undefined)
+              )
         )
       })
 

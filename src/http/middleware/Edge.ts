@@ -62,9 +62,12 @@ const errorResponseTo = (
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** Paths that support HEAD. The router would otherwise run the GET handler, and so run searches (R3). */
+/**
+ * Paths that support HEAD: public documents, and the links in emails, which mail scanners probe. The router would
+ * otherwise run the GET handler, and so run searches (R3).
+ */
 const headPaths =
-  /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|llms(?:-full)?\.txt|v1\/webhooks\/unsubscribe|dashboard(?:\/.*)?)?$/
+  /^\/(?:openapi\.json|docs|favicon\.ico|robots\.txt|llms(?:-full)?\.txt|v1\/webhooks\/unsubscribe|oauth\/confirm|\.well-known\/change-password|dashboard(?:\/.*)?)?$/
 
 /** The end of the path, or an escape, which no route needs: the router would decode it to another path (R3). */
 const pathEnd = /[?;#%]/

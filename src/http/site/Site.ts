@@ -6,6 +6,7 @@ import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { DashboardFiles, type Files } from "../../services/operations/DashboardFiles.ts"
+import { Deployment } from "../../services/operations/Deployment.ts"
 import { NamedTargets } from "../../services/providers/NamedTargets.ts"
 import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "../docs/assets.ts"
 import { apiErrorResponse } from "../errors.ts"
@@ -66,13 +67,14 @@ const unavailable = pageResponse(
 const responsesOf = (
   { script, style }: Files,
   { deliversEmails, providers, signUpMode }: SignIn["Service"],
-  targetLabels: TargetLabels
+  targetLabels: TargetLabels,
+  origin: string
 ) => {
   const scriptPath = `${home}/assets/${fingerprint(script)}.js`
   const stylePath = `${home}/assets/${fingerprint(style)}.css`
   return {
     document: assetResponse({
-      text: shellOf({ scriptPath, stylePath, providers, deliversEmails, signUpMode, targetLabels }),
+      text: shellOf({ scriptPath, stylePath, providers, deliversEmails, signUpMode, targetLabels, origin }),
       contentType: "text/html; charset=utf-8",
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),
@@ -99,6 +101,9 @@ const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =
     : apiErrorResponse(nothingAtRoot)
 )
 
+/** Where password managers send their user to change a password (W3C, A Well-Known URL for Changing Passwords). */
+const toPassword = HttpServerResponse.redirect(`${home}/account`, { status: 303 })
+
 const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))
 
 const isEntrance = (url: string): boolean => entrances.has((url.split("?", 1)[0] ?? "").replace(/\/+$/, ""))
@@ -115,9 +120,10 @@ const toSignIn = (url: string) =>
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const signIn = yield* SignIn
+    const { origin } = yield* Deployment
     const targetLabels = yield* NamedTargets
     const responses = yield* Effect.cached(
-      Effect.map(yield* DashboardFiles, (files) => responsesOf(files, signIn, targetLabels))
+      Effect.map(yield* DashboardFiles, (files) => responsesOf(files, signIn, targetLabels, origin))
     )
     const document = responses.pipe(
       Effect.flatMap(({ document }) => document),
@@ -140,6 +146,7 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", "/", root),
       HttpRouter.add("GET", "/llms.txt", Effect.flatten(llms)),
       HttpRouter.add("GET", "/llms-full.txt", Effect.flatten(llmsFull)),
+      HttpRouter.add("GET", "/.well-known/change-password", Effect.succeed(toPassword)),
       HttpRouter.add("GET", `${home}/*`, page),
       HttpRouter.add("GET", `${home}/assets/*`, asset),
       HttpRouter.add(

@@ -1,6 +1,6 @@
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
+import { html } from "../../domain/html.ts"
 import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
-import { html } from "../html/html.ts"
 import { mark } from "../html/pages.ts"
 
 export interface Shell {
@@ -10,10 +10,13 @@ export interface Shell {
   readonly deliversEmails: boolean
   readonly signUpMode: SignUpMode
   readonly targetLabels: TargetLabels
+  /** The origin of `BASE_URL`. */
+  readonly origin: string
 }
 
 export const shellOf = ({
   deliversEmails,
+  origin,
   providers,
   scriptPath,
   signUpMode,
@@ -31,7 +34,7 @@ export const shellOf = ({
 <link rel="stylesheet" href="${stylePath}">
 <script type="module" src="${scriptPath}"></script>
 </head>
-<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}" data-targets="${JSON.stringify(targetLabels)}">
+<body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}" data-scheme="${new URL(origin).protocol.slice(0, -1)}" data-host="${new URL(origin).host}" data-targets="${JSON.stringify(targetLabels)}">
 <div id="dashboard"><div class="bar starting"><span class="brand">${mark}<span>Quarry</span></span></div></div>
 <noscript>
 <main class="plain"><h1>The dashboard needs JavaScript</h1>

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Redacted } from "effect"
-import { eventText } from "../../domain/webhooks/eventText.ts"
+import { htmlText, plainText } from "../../domain/emails/EmailBody.ts"
+import { eventEmail } from "../../domain/webhooks/eventText.ts"
 import { Emails } from "../../services/accounts/Emails.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import type { Keyring, SecretValue } from "../../services/operations/Keyrings.ts"
@@ -40,16 +41,16 @@ export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<Event
         delivers: emails.delivers,
         accountOf: (token) => accountOf(keyring, token),
         send: (address, event) => {
-          const { paragraphs, subject } = eventText(event)
           const link = `${origin}${unsubscribePath}?token=${tokenOf(keyring.values()[0], event.accountId)}`
+          const body = eventEmail(event, origin, [
+            { text: "Choose which emails you get", href: `${origin}/dashboard/webhooks` },
+            { text: "Unsubscribe", href: link }
+          ])
           return emails.deliver({
             to: address,
-            subject: `Quarry: ${subject}`,
-            text: [
-              ...paragraphs,
-              `${origin}/dashboard`,
-              `Choose which emails you get: ${origin}/dashboard/webhooks\nUnsubscribe: ${link}`
-            ].join("\n\n"),
+            subject: body.subject,
+            text: plainText(body),
+            html: htmlText(body),
             headers: {
               "List-Unsubscribe": `<${link}>`,
               "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",

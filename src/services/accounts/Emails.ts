@@ -8,6 +8,8 @@ export interface Email {
   readonly subject: string
   /** Plain text. It may contain a link that is as powerful as a password until it expires. */
   readonly text: string
+  /** The same content for mail programs that show HTML. */
+  readonly html?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "puppeteer-core"
-import { describeWithFirefox, firefoxPage } from "../../support/processes/Firefox.ts"
+import { describeWithFirefox, firefoxPage, firefoxPageWith } from "../../support/processes/Firefox.ts"
 import { mailServer, nextLink } from "../../support/servers/MailServer.ts"
 import * as Dashboard from "../support/Dashboard.ts"
 
@@ -86,6 +86,24 @@ describeWithFirefox("the newcomer in Firefox", () => {
           console.log(`Firefox, sign-up by email to first result: ${clicks} clicks, ${seconds.toFixed(1)} s`)
           assert.isAtMost(clicks, 5)
           assert.deepStrictEqual(complaints, [])
+        })
+      }),
+    300_000
+  )
+})
+
+const blockAllCookies = { "network.cookie.cookieBehavior": 2 }
+
+describeWithFirefox("a Firefox that blocks all cookies", () => {
+  it.live(
+    "is told that the dashboard needs them",
+    () =>
+      Effect.gen(function* () {
+        const { origin } = yield* Dashboard.serve("embedded")
+        const page = yield* firefoxPageWith(blockAllCookies)
+        yield* Effect.promise(async () => {
+          await page.goto(`${origin}/dashboard/sign-in`)
+          await page.locator('::-p-aria(Quarry needs cookies[role="heading"])').wait()
         })
       }),
     300_000

@@ -67,7 +67,7 @@ const style = `
   @font-face { font-family: Fixed; src: url(${dataUrl("font/ttf", join(fonts, "DejaVuSans.ttf"))}) }
   @font-face { font-family: Fixed; font-weight: 600 700; src: url(${dataUrl("font/ttf", join(fonts, "DejaVuSans-Bold.ttf"))}) }
   * { font-family: Fixed !important; caret-color: transparent !important; animation: none !important; transition: none !important }
-  .chart svg, .page-header .lead, .stat span { visibility: hidden !important }
+  .plot svg, .spark, .page-header .lead, .stat span { visibility: hidden !important }
 `
 
 /** The share of pixels that differ, or 1 where the sizes differ. It is a string, because it runs in the browser. */
@@ -126,6 +126,11 @@ Dashboard.describeDashboard("the pictures", (it) => {
             timezoneId: "UTC",
             reducedMotion: "reduce",
             storageState: await person.context.storageState()
+          })
+          // The dashboard takes the time from responses.
+          await context.route("**/v1/**", async (route) => {
+            const response = await route.fetch()
+            await route.fulfill({ response, headers: { ...response.headers(), date: "Tue, 10 Mar 2026 12:00:00 GMT" } })
           })
           await context.route("**/v1/query/history**", (route) =>
             route.fulfill({ json: { queries, next_cursor: null } })

@@ -249,3 +249,45 @@ describe("R27: sign-in is limited by client address", () => {
     }).pipe(Effect.provide(layer))
   )
 })
+
+/** The sign-in library's answers to a request from another origin, and to one too many. */
+const refusalsOfLibrary = Layer.provideMerge(
+  Layer.mock(AuthRoutes, {
+    handle: (request) =>
+      Effect.succeed(
+        request.headers.get("origin") === "http://quarry.test"
+          ? Response.json(
+              { message: "Too many requests. Please try again later." },
+              { status: 429, headers: { "x-retry-after": "10" } }
+            )
+          : Response.json({ message: "Invalid origin", code: "INVALID_ORIGIN" }, { status: 403 })
+      )
+  }),
+  services(providing(() => Effect.succeed(found(1))))
+)
+
+describe("a refusal of /api/auth", () => {
+  const signIn = (origin: string) =>
+    Effect.flatMap(TestApi.make, (api) =>
+      api.send("POST", "/api/auth/sign-in/email", {
+        headers: { origin, "content-type": "application/json" },
+        body: `{"email":"a@example.com"}`
+      })
+    )
+
+  it.effect("names both addresses if the page was opened at another one than BASE_URL", () =>
+    Effect.gen(function* () {
+      const { json, status } = yield* signIn("http://127.0.0.1:3000")
+      assert.strictEqual(status, 401)
+      for (const text of ["http://127.0.0.1:3000", "http://quarry.test", "BASE_URL"]) assert.include(json.message, text)
+    }).pipe(Effect.provide(refusalsOfLibrary))
+  )
+
+  it.effect("says when to try again", () =>
+    Effect.gen(function* () {
+      const { headers, json, status } = yield* signIn("http://quarry.test")
+      assert.deepStrictEqual([status, headers.get("retry-after")], [429, "10"])
+      assert.strictEqual(json.message, "Too many attempts. Try again in 10 seconds.")
+    }).pipe(Effect.provide(refusalsOfLibrary))
+  )
+})

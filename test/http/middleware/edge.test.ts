@@ -114,6 +114,18 @@ describe("R3: what is not listed is 404 not_found", () => {
     )
   }
 
+  for (const path of ["/oauth/confirm?token=unknown", "/v1/webhooks/unsubscribe?token=unknown"]) {
+    it.effect(`HEAD ${path}, the link in an email, is answered as GET is`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const [head, get] = [yield* api.send("HEAD", path), yield* api.get(path)]
+        assert.strictEqual(head.status, get.status)
+        assert.notStrictEqual(head.status, 404)
+        assert.strictEqual(head.text, "")
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
   for (const path of ["/openapi.json", "/docs"]) {
     it.effect(`HEAD ${path} has the headers of GET, and no body`, () =>
       Effect.gen(function* () {

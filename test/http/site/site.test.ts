@@ -32,6 +32,16 @@ describe("R34: addresses for people", () => {
     }).pipe(Effect.provide(running))
   )
 
+  it.effect("/.well-known/change-password leads password managers to the account page", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const method of ["GET", "HEAD"]) {
+        const answer = yield* api.send(method, "/.well-known/change-password")
+        assert.deepStrictEqual([answer.status, answer.headers.get("location")], [303, "/dashboard/account"])
+      }
+    }).pipe(Effect.provide(running))
+  )
+
   it.effect("every address of the dashboard is the same document, which loads nothing from elsewhere", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make

@@ -34,6 +34,21 @@ describe("Emails", () => {
     })
   )
 
+  it.live("say that no robot should answer, and have a plain part before the HTML part", () =>
+    Effect.gen(function* () {
+      const { port, said } = yield* mailServer("220 test ESMTP")
+      yield* Effect.flatMap(Emails, (emails) => emails.send({ ...email, html: "<p>Open it</p>" })).pipe(
+        Effect.provide(smtp(port))
+      )
+      const conversation = said.join("\n")
+      assert.match(conversation, /^Auto-Submitted: auto-generated$/m)
+      assert.match(conversation, /^Content-Type: multipart\/alternative;/m)
+      const [plain, html] = [conversation.indexOf("text/plain"), conversation.indexOf("text/html")]
+      assert.isTrue(plain > 0 && plain < html)
+      assert.include(conversation, Buffer.from("<p>Open it</p>").toString("base64"))
+    })
+  )
+
   it.live("one that a server refuses is logged without its text", () =>
     Effect.gen(function* () {
       const { port } = yield* mailServer("554 not today")

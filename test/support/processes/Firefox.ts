@@ -21,24 +21,30 @@ export const describeWithFirefox = (name: string, tests: () => void): void => {
 const limits = { launchMs: 120_000, actionMs: 60_000 }
 
 /** A page of a new Firefox with a profile of its own, driven by WebDriver BiDi and closed with the scope. */
-export const firefoxPage: Effect.Effect<Page, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(() =>
-    launch({
-      browser: "firefox",
-      executablePath: `${executablePath}`,
-      headless: true,
-      timeout: limits.launchMs,
-      protocolTimeout: limits.launchMs
-    })
-  ),
-  (browser) => Effect.promise(() => browser.close())
-).pipe(
-  Effect.flatMap((browser) =>
-    Effect.promise(async () => {
-      const page = await browser.newPage()
-      page.setDefaultTimeout(limits.actionMs)
-      await page.setViewport({ width: 1280, height: 900 })
-      return page
-    })
+export const firefoxPageWith = (
+  preferences: Readonly<Record<string, number>>
+): Effect.Effect<Page, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() =>
+      launch({
+        browser: "firefox",
+        executablePath: `${executablePath}`,
+        headless: true,
+        timeout: limits.launchMs,
+        protocolTimeout: limits.launchMs,
+        extraPrefsFirefox: preferences
+      })
+    ),
+    (browser) => Effect.promise(() => browser.close())
+  ).pipe(
+    Effect.flatMap((browser) =>
+      Effect.promise(async () => {
+        const page = await browser.newPage()
+        page.setDefaultTimeout(limits.actionMs)
+        await page.setViewport({ width: 1280, height: 900 })
+        return page
+      })
+    )
   )
-)
+
+export const firefoxPage = firefoxPageWith({})

@@ -1,4 +1,5 @@
 import { call } from "../../api/client.ts"
+import { now } from "../../app/clock.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
 import { type Billing, quotaGain } from "../../purchase.ts"
@@ -19,9 +20,8 @@ export interface ChangePlanDialogProps {
 
 const Up = ({ from, subscription, to }: Pick<ChangePlanDialogProps, "from" | "to" | "subscription">) => {
   const [start, end] = [Date.parse(subscription.current_period_start), Date.parse(subscription.current_period_end)]
-  const now = Date.now()
-  const price = quotaGain(to.price - from.price, start, end, now)
-  const searches = quotaGain(to.requests - from.requests, start, end, now)
+  const price = quotaGain(to.price - from.price, start, end, now())
+  const searches = quotaGain(to.requests - from.requests, start, end, now())
   return (
     <div class="prose">
       <p>

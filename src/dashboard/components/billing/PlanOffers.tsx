@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import { call } from "../../api/client.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDayAndYear, formatMoney, formatNumber } from "../../format.ts"
-import { type Billing, isUpgrade, remember } from "../../purchase.ts"
+import { type Billing, isUpgrade, recommended, remember } from "../../purchase.ts"
 import { Badge } from "../ui/Badge.tsx"
 import { Button } from "../ui/Button.tsx"
 import { ChangePlanDialog, type Offer } from "./ChangePlanDialog.tsx"
@@ -13,7 +13,11 @@ export interface PlanOffersProps {
   readonly onChange: (text: string) => void
 }
 
-const SubscribeButton = ({ name, plan }: Pick<Offer, "name" | "plan">) => {
+interface SubscribeProps extends Pick<Offer, "name" | "plan"> {
+  readonly isPrimary: boolean
+}
+
+const SubscribeButton = ({ isPrimary, name, plan }: SubscribeProps) => {
   const { busy, error, run } = useForm()
   const subscribe = (): void =>
     run(
@@ -25,7 +29,7 @@ const SubscribeButton = ({ name, plan }: Pick<Offer, "name" | "plan">) => {
     )
   return (
     <>
-      <Button kind="primary" label={`Subscribe to ${name}`} busy={busy} onClick={subscribe}>
+      <Button kind={isPrimary ? "primary" : "plain"} label={`Subscribe to ${name}`} busy={busy} onClick={subscribe}>
         Subscribe
       </Button>
       {error && <Refusal error={error} />}
@@ -33,22 +37,27 @@ const SubscribeButton = ({ name, plan }: Pick<Offer, "name" | "plan">) => {
   )
 }
 
+/** Also of a plan that the operator gave, without a subscription. */
+const isOwn = ({ plan, subscription }: Billing, offer: Offer): boolean => offer.plan === (subscription?.plan ?? plan)
+
 interface ActionProps {
   readonly offer: Offer
   readonly billing: Billing
   readonly onChoose: (offer: Offer) => void
 }
 
-const Action = ({ billing: { plans, subscription }, offer, onChoose }: ActionProps) => {
-  if (subscription === null) return <SubscribeButton {...offer} />
-  if (subscription.plan === offer.plan) return <Badge kind="ok" text="Your plan" />
+const Action = ({ billing, offer, onChoose }: ActionProps) => {
+  const { plans, subscription } = billing
+  const isPrimary = recommended(billing) === offer.plan
+  if (isOwn(billing, offer)) return <Badge kind="ok" text="Your plan" />
+  if (subscription === null) return <SubscribeButton {...offer} isPrimary={isPrimary} />
   if (subscription.pending_plan === offer.plan && subscription.pending_at !== null) {
     return <Badge text={`From ${formatDayAndYear(subscription.pending_at)}`} />
   }
   if (subscription.status === "past_due") return null
   const isUp = isUpgrade(plans, subscription.plan, offer.plan)
   return (
-    <Button kind={isUp ? "primary" : "plain"} onClick={() => onChoose(offer)}>
+    <Button kind={isPrimary ? "primary" : "plain"} onClick={() => onChoose(offer)}>
       {isUp ? "Upgrade" : "Change"} to {offer.name}
     </Button>
   )
@@ -62,7 +71,7 @@ export const PlanOffers = ({ billing, onChange }: PlanOffersProps) => {
     <>
       <ul class="offers">
         {plans.map((offer) => (
-          <li key={offer.plan} class={offer.plan === subscription?.plan ? "offer present" : "offer"}>
+          <li key={offer.plan} class={isOwn(billing, offer) ? "offer present" : "offer"}>
             <h3>{offer.name}</h3>
             <p class="price">
               <strong>{formatMoney(offer.price)}</strong> a month

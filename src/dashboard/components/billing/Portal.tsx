@@ -1,19 +1,15 @@
 import { useEffect, useState } from "preact/hooks"
 import { type ApiError, call, explain } from "../../api/client.ts"
 import { useForm } from "../../app/useForm.ts"
-import { plural } from "../../format.ts"
 import { remember } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
-
-const waitOf = ({ retryAfterSeconds: seconds }: ApiError): string =>
-  seconds === undefined ? "" : ` Try again in ${plural(seconds, "second")}.`
 
 const needsCard = (error: ApiError): boolean =>
   error.code === "payment_failed" || (error.code === "no_subscription" && /card/.test(error.message))
 
 export const Refusal = ({ error }: { readonly error: ApiError }) => (
   <div class="notice refusal" role="alert">
-    <p>{`${explain(error)}${waitOf(error)}`}</p>
+    <p>{explain(error)}</p>
     {needsCard(error) && <PortalButton text="Update the card" />}
   </div>
 )

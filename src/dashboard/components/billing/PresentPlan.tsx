@@ -1,8 +1,9 @@
 import { call } from "../../api/client.ts"
 import type { Usage } from "../../api/routes.ts"
+import { now } from "../../app/clock.ts"
 import { useForm } from "../../app/useForm.ts"
 import { formatDayAndYear, formatMoment, formatMoney, formatNumber, formatRelative } from "../../format.ts"
-import { type Billing, planName } from "../../purchase.ts"
+import { type Billing, type Cost, costOf, planName } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Meter } from "../ui/Meter.tsx"
 import { Stat } from "../ui/Stat.tsx"
@@ -41,7 +42,7 @@ const KeepButton = ({ billing, onChange, subscription: { plan } }: NewsProps) =>
 
 const PastDue = ({ billing, subscription: { grace_until: grace, past_due_since: since, plan } }: NewsProps) => {
   const name = planName(billing, plan)
-  const isOver = grace !== null && Date.parse(grace) <= Date.now()
+  const isOver = grace !== null && Date.parse(grace) <= now()
   return (
     <div class="notice news" role="alert">
       <p>
@@ -109,6 +110,45 @@ const priceOf = ({ plan, plans, subscription }: Billing): string | undefined => 
   return offer && `${formatMoney(offer.price)} a month, before tax`
 }
 
+const elapsedOf = (usage: Usage | undefined): number => {
+  const { end, start } = usage?.period ?? { start: null, end: null }
+  if (start === null || end === null) return 0
+  return (now() - Date.parse(start)) / (Date.parse(end) - Date.parse(start))
+}
+
+const forecastNote = ({ forecast, over }: Cost): string =>
+  forecast === undefined
+    ? "too early to tell"
+    : over > 0
+      ? `with packs for ${formatNumber(over)} more searches at this pace`
+      : "enough searches at this pace"
+
+/** What this month costs, and what is charged next. */
+const Costs = ({ billing, usage }: { readonly billing: Billing; readonly usage: Usage | undefined }) => {
+  const cost = costOf(billing, usage?.used ?? 0, elapsedOf(usage))
+  const { forecast, next, soFar } = cost
+  const isFree = billing.subscription === null
+  return (
+    <dl class="stats">
+      <Stat
+        name="Cost to date"
+        value={formatMoney(soFar)}
+        note={isFree ? "no subscription" : "this period, before tax"}
+      />
+      <Stat
+        name="Forecast"
+        value={forecast === undefined ? "–" : formatMoney(forecast)}
+        note={isFree ? "nothing is charged" : forecastNote(cost)}
+      />
+      <Stat
+        name="Next invoice"
+        value={next === undefined ? "None" : formatMoney(next.price)}
+        note={next === undefined ? undefined : `on ${formatDayAndYear(next.at)}, before tax`}
+      />
+    </dl>
+  )
+}
+
 const Figures = ({ billing, usage }: { readonly billing: Billing; readonly usage: Usage | undefined }) => {
   const { subscription } = billing
   const { quota = null, resets_at: reset = null, used = 0 } = usage ?? {}
@@ -134,6 +174,7 @@ const Figures = ({ billing, usage }: { readonly billing: Billing; readonly usage
         )}
       </dl>
       {quota !== null && <Meter label="Quota used" used={used} of={quota} />}
+      <Costs billing={billing} usage={usage} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { linesOf } from "../../credits/axis.ts"
-import { formatNumber } from "../../format.ts"
+import type { Granularity } from "../../credits/usageFigures.ts"
+import { formatNumber, formatStretch } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
 import { colorStyle, GridLine, left, Plot } from "./Plot.tsx"
 
@@ -13,6 +14,10 @@ export interface Bar {
   readonly label: string
   readonly title: string
   readonly values: ReadonlyArray<number>
+  /** True for a bar whose time is not over, which would look like a fall otherwise. */
+  readonly isUnfinished?: boolean
+  /** The sum in the same part of the period before. */
+  readonly before?: number | undefined
 }
 
 export interface StackedBarsProps {
@@ -22,7 +27,28 @@ export interface StackedBarsProps {
   readonly bars: ReadonlyArray<Bar>
   readonly unit: string
   readonly height?: number
+  /** Draws the bars alone: without a legend, without lines, and without the table. */
+  readonly isCompact?: boolean
+  readonly onPick?: (first: number, last: number) => void
+  /** What `onPick` does, for the description. */
+  readonly pickText?: string
 }
+
+/** The bars with the names of their hours, days, or months, in UTC. */
+export const named = <B extends { readonly start: number }>(bars: ReadonlyArray<B>, granularity: Granularity) =>
+  bars.map((bar) => {
+    const { short, whole } = formatStretch(bar.start, granularity)
+    return { ...bar, label: short, title: whole }
+  })
+
+/** For bars whose values are the searches that succeeded and those that failed. */
+export const outcomeSeries: ReadonlyArray<Series> = [
+  { name: "succeeded", color: "ok" },
+  { name: "failed", color: "bad" }
+]
+
+export const pickText =
+  "Arrow keys choose a bar, Enter shows its searches, and Shift with the arrow keys chooses a range."
 
 const bottom = 22
 const top = 8
@@ -48,7 +74,7 @@ const Stack = ({
 }) => {
   let y = y0
   return (
-    <g>
+    <g class={bar.isUnfinished ? "unfinished" : undefined}>
       {series.map(({ color, name }, index) => {
         const height = (bar.values[index] ?? 0) * scale
         y -= height
@@ -56,41 +82,70 @@ const Stack = ({
           <rect key={name} class="part" style={colorStyle(color)} x={x} y={y} width={barWidth} height={height} />
         )
       })}
+      {bar.before !== undefined && (
+        <line
+          class="before"
+          x1={x - 2}
+          x2={x + barWidth + 2}
+          y1={y0 - bar.before * scale}
+          y2={y0 - bar.before * scale}
+        />
+      )}
     </g>
   )
 }
 
-const Drawing = ({ bars, description, height = 220, series, title }: StackedBarsProps) => {
-  const lines = linesOf(Math.max(1, ...bars.map(({ values }) => sum(values))))
+const beforeName = "period before"
+
+const tipOf = (bar: Bar, series: ReadonlyArray<Series>) => ({
+  title: bar.isUnfinished ? `${bar.title}, so far` : bar.title,
+  rows: [
+    ...series.map(({ color, name }, index) => ({ color, name, value: formatNumber(bar.values[index] ?? 0) })),
+    ...(bar.before === undefined ? [] : [{ color: "soft", name: beforeName, value: formatNumber(bar.before) }])
+  ]
+})
+
+const Drawing = (props: StackedBarsProps) => {
+  const { bars, description, height = 220, isCompact = false, onPick, pickText, series, title } = props
+  const lines = linesOf(Math.max(1, ...bars.map(({ before = 0, values }) => Math.max(before, sum(values)))))
   const plot = height - top - bottom
   const slotIn = (width: number): number => (width - left) / Math.max(1, bars.length)
   return (
     <Plot
       title={title}
-      description={`${description}. The table below has the same data.`}
+      description={`${description}.${isCompact ? "" : " The table below has the same data."}${pickText ? ` ${pickText}` : ""}`}
       height={height}
       items={bars}
       indexAt={(x, width) => Math.floor((x - left) / slotIn(width))}
+      onPick={onPick}
       tip={(bar, index, width) => ({
-        title: bar.title,
-        share: (left + (index + 0.5) * slotIn(width)) / width,
-        rows: series.map(({ color, name }, index) => ({
-          color,
-          name,
-          value: formatNumber(bar.values[index] ?? 0)
-        }))
+        ...tipOf(bar, series),
+        share: (left + (index + 0.5) * slotIn(width)) / width
       })}
     >
-      {(width, active) => {
+      {(width, chosen) => {
         const slot = slotIn(width)
         const labelEvery = Math.max(1, Math.ceil(labelWidth / slot))
         return (
           <>
-            {lines.map((value, index) => (
-              <GridLine key={value} y={top + plot - (index * plot) / (lines.length - 1)} right={width} value={value} />
-            ))}
-            {active !== undefined && (
-              <rect class="cursor" x={left + active * slot} y={top} width={slot} height={plot} />
+            {lines.map((value, index) =>
+              isCompact && index > 0 && index < lines.length - 1 ? null : (
+                <GridLine
+                  key={value}
+                  y={top + plot - (index * plot) / (lines.length - 1)}
+                  right={width}
+                  value={value}
+                />
+              )
+            )}
+            {chosen && (
+              <rect
+                class="cursor"
+                x={left + chosen.first * slot}
+                y={top}
+                width={slot * (chosen.last - chosen.first + 1)}
+                height={plot}
+              />
             )}
             {bars.map((bar, index) => (
               <Stack
@@ -118,7 +173,9 @@ const Drawing = ({ bars, description, height = 220, series, title }: StackedBars
 }
 
 export const StackedBars = (props: StackedBarsProps) => {
-  const { bars, series, title, unit } = props
+  const { bars, isCompact = false, series, title, unit } = props
+  if (isCompact) return <Drawing {...props} />
+  const hasBefore = bars.some(({ before }) => before !== undefined)
   return (
     <figure class="chart">
       <figcaption>
@@ -129,6 +186,7 @@ export const StackedBars = (props: StackedBarsProps) => {
               {name}
             </li>
           ))}
+          {hasBefore && <li class="dash">{beforeName}</li>}
         </ul>
       </figcaption>
       <Drawing {...props} />

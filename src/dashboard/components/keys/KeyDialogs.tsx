@@ -1,17 +1,17 @@
-import { useEffect, useState } from "preact/hooks"
-import { type ApiError, call, explain } from "../../api/client.ts"
+import { useEffect, useRef, useState } from "preact/hooks"
+import { type ApiError, call, explain, type Result } from "../../api/client.ts"
 import type { Answer, Input, Key } from "../../api/routes.ts"
+import { now } from "../../app/clock.ts"
 import { place } from "../../app/router.ts"
 import { fieldsOf, submitting, useForm } from "../../app/useForm.ts"
 import { changeOf, readText, textOf } from "../../bounds.ts"
 import { type KeyTemplate, keyTemplates } from "../../keyTemplates.ts"
+import { showSecret } from "../SecretDialog.tsx"
 import { Choice } from "../ui/Choice.tsx"
-import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { BoundsFields } from "./BoundsFields.tsx"
-import { SecretOnce } from "./SecretOnce.tsx"
 
 type IssuedKey = Answer<"POST /v1/api-keys">
 
@@ -33,18 +33,46 @@ const useGone = (error: ApiError | undefined, onGone: () => void): void =>
   }, [error])
 
 const wordsOf = (error: ApiError): string =>
-  isGone(error) ? "This key was already revoked, perhaps in another tab." : error.message
+  isGone(error) ? "This key was already revoked, perhaps in another tab." : explain(error)
 
-const KeySecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
-  <SecretOnce secret={secret} reason="Quarry stores only a hash of it and cannot show it again." onClose={onClose}>
-    <CodeBlock title=".env" what="the line for .env" text={`QUARRY_API_KEY=${secret}`} />
-    <CodeBlock
-      title="Try it in a shell"
-      what="the command"
-      text={`curl -H 'Authorization: Bearer ${secret}' \\\n  '${location.origin}/v1/query?query=http+caching'`}
-    />
-  </SecretOnce>
-)
+const showKey = (title: string, { secret }: IssuedKey): void =>
+  showSecret({
+    title,
+    secret,
+    reason: "Quarry stores only a hash of it and cannot show it again.",
+    snippets: [
+      { title: ".env", what: "the line for .env", text: `QUARRY_API_KEY=${secret}` },
+      {
+        title: "Try it in a shell",
+        what: "the command",
+        text: `curl -H 'Authorization: Bearer ${secret}' \\\n  '${location.origin}/v1/query?query=http+caching'`
+      }
+    ]
+  })
+
+type NewKeyBody = Input<"POST /v1/api-keys">["body"]
+
+/**
+ * Creates a key. If no response arrives, the server may have created it, and its secret is lost. The list tells; such a
+ * key is revoked before the next attempt, so that retrying leaves no second key behind.
+ */
+const useCreation = () => {
+  const lost = useRef<Key>(undefined)
+  return async (body: NewKeyBody): Promise<Result<IssuedKey>> => {
+    if (lost.current !== undefined) await call("DELETE /v1/api-keys/{id}", { params: { id: lost.current.id } })
+    lost.current = undefined
+    const startedAt = now()
+    const result = await call("POST /v1/api-keys", { body })
+    if (result.ok || result.error.status !== 0) return result
+    const list = await call("GET /v1/api-keys", {})
+    lost.current = list.ok
+      ? list.value.api_keys.find((key) => key.name === body.name && Date.parse(key.created_at) >= startedAt - slackMs)
+      : undefined
+    if (lost.current === undefined) return result
+    const message = `The key ${body.name} was created, but the response with its secret was lost. Create it again: the first one is then revoked.`
+    return { ...result, error: { ...result.error, code: "response_lost", message } }
+  }
+}
 
 const Kinds = ({ type }: { readonly type: "live" | "test" }) => (
   <fieldset class="kinds">
@@ -65,6 +93,9 @@ const Kinds = ({ type }: { readonly type: "live" | "test" }) => (
   </fieldset>
 )
 
+/** `created_at` may be a little before the request by the browser's reckoning of the server's clock. */
+const slackMs = 3_000
+
 const maxNameCharacters = 100
 
 const hasBoundsIssue = (error: ApiError | undefined): boolean =>
@@ -75,55 +106,48 @@ const templateIn = (): KeyTemplate =>
 
 export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
   const { busy, error, run } = useForm()
-  const [issued, setIssued] = useState<IssuedKey>()
+  const send = useCreation()
   const [template, setTemplate] = useState(templateIn)
-  const initial = { ...textOf(undefined), ...template.bounds(Date.now()) }
+  const initial = { ...textOf(undefined), ...template.bounds(now()) }
   const create = (form: HTMLFormElement): void => {
     const { name = "", type } = fieldsOf(form)
     const bounds = changeOf(textOf(undefined), readText(form))
     const body = { name, type: type === "test" ? "test" : "live", ...bounds } as const
     run(
-      () => call("POST /v1/api-keys", { body }),
+      () => send(body),
       (key) => {
-        setIssued(key)
+        showKey(`Secret of ${key.name}`, key)
         onChange(`Created ${key.name}.`)
+        onClose()
       }
     )
   }
   const { name: nameIssue } = error?.issues ?? {}
   return (
-    <Dialog
-      title={issued ? `Secret of ${issued.name}` : "Create a key"}
-      onClose={onClose}
-      isSticky={issued !== undefined}
-    >
-      {issued ? (
-        <KeySecret secret={issued.secret} onClose={onClose} />
-      ) : (
-        <form onSubmit={submitting(create)}>
-          {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
-          <Choice
-            legend="Used by"
-            value={template.value}
-            options={keyTemplates}
-            onChange={(value) => setTemplate(keyTemplates.find((other) => other.value === value) ?? keyTemplates[0])}
-          />
-          <p class="hint">{template.hint}</p>
-          <Field
-            label="Name"
-            name="name"
-            hint="Where the key is used, such as “production” or “Ada’s laptop”."
-            error={nameIssue && `The name ${nameIssue}.`}
-            input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
-          />
-          <Kinds key={template.value} type={template.type} />
-          <details class="more" open={hasBoundsIssue(error)}>
-            <summary>{`Limits (${template.limits})`}</summary>
-            <BoundsFields key={template.value} initial={initial} issues={error?.issues ?? {}} />
-          </details>
-          <DialogActions action="Create key" busy={busy} onClose={onClose} />
-        </form>
-      )}
+    <Dialog title="Create a key" onClose={onClose}>
+      <form onSubmit={submitting(create)}>
+        {error && nameIssue === undefined && !hasBoundsIssue(error) && <Notice text={explain(error)} />}
+        <Choice
+          legend="Used by"
+          value={template.value}
+          options={keyTemplates}
+          onChange={(value) => setTemplate(keyTemplates.find((other) => other.value === value) ?? keyTemplates[0])}
+        />
+        <p class="hint">{template.hint}</p>
+        <Field
+          label="Name"
+          name="name"
+          hint="Where the key is used, such as “production” or “Ada’s laptop”."
+          error={nameIssue && `The name ${nameIssue}.`}
+          input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
+        />
+        <Kinds key={template.value} type={template.type} />
+        <details class="more" open={hasBoundsIssue(error)}>
+          <summary>{`Limits (${template.limits})`}</summary>
+          <BoundsFields key={template.value} initial={initial} issues={error?.issues ?? {}} />
+        </details>
+        <DialogActions action="Create key" busy={busy} onClose={onClose} />
+      </form>
     </Dialog>
   )
 }
@@ -171,54 +195,40 @@ const graces = [
 export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
   const { busy, error, run } = useForm()
   useGone(error, onGone)
-  const [issued, setIssued] = useState<IssuedKey>()
   const [grace, setGrace] = useState("86400")
   const rotate = (): void =>
     run(
       () => call("POST /v1/api-keys/{id}/rotate", { params: { id }, body: { grace_seconds: Number(grace) } }),
       (key) => {
-        setIssued(key)
+        showKey(`New secret of ${name}`, key)
         onChange(`Rotated ${key.name}.`)
+        onClose()
       }
     )
   return (
-    <Dialog
-      title={issued ? `New secret of ${name}` : `Rotate ${name}?`}
-      onClose={onClose}
-      isSticky={issued !== undefined}
-    >
-      {issued ? (
-        <KeySecret secret={issued.secret} onClose={onClose} />
-      ) : (
-        <div class="stack">
-          <div class="prose">
-            <p>
-              You get a new secret. The name, the limits, and the remaining budget stay the same. Use the grace period
-              to replace the old secret, <code>{hint}</code>, everywhere.
-            </p>
-            <p>
-              {grace === "0"
-                ? "Requests with the old secret fail with status 401 within 10 seconds."
-                : "After the grace period, requests with the old secret fail with status 401."}
-            </p>
-          </div>
-          <SelectField
-            label="Old secret stops working"
-            name="grace"
-            value={grace}
-            options={graces}
-            onChange={setGrace}
-          />
-          {error && <Notice text={wordsOf(error)} />}
-          <DialogActions
-            action="Rotate key"
-            kind={grace === "0" ? "danger" : "primary"}
-            busy={busy}
-            onClose={onClose}
-            onAct={rotate}
-          />
+    <Dialog title={`Rotate ${name}?`} onClose={onClose}>
+      <div class="stack">
+        <div class="prose">
+          <p>
+            You get a new secret. The name, the limits, and the remaining budget stay the same. Use the grace period to
+            replace the old secret, <code>{hint}</code>, everywhere.
+          </p>
+          <p>
+            {grace === "0"
+              ? "Requests with the old secret fail with status 401 within 10 seconds."
+              : "After the grace period, requests with the old secret fail with status 401."}
+          </p>
         </div>
-      )}
+        <SelectField label="Old secret stops working" name="grace" value={grace} options={graces} onChange={setGrace} />
+        {error && <Notice text={wordsOf(error)} />}
+        <DialogActions
+          action="Rotate key"
+          kind={grace === "0" ? "danger" : "primary"}
+          busy={busy}
+          onClose={onClose}
+          onAct={rotate}
+        />
+      </div>
     </Dialog>
   )
 }

@@ -5,11 +5,10 @@ import { home } from "../../app/router.ts"
 import { type Draft, readDraft } from "../../search/draft.ts"
 import { type Language, snippetsOf } from "../../search/snippets.ts"
 import { Button } from "../ui/Button.tsx"
-import { Card } from "../ui/Card.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Skeleton } from "../ui/States.tsx"
+import { Meter } from "../ui/Meter.tsx"
 
 const languages = [
   { value: "curl", text: "curl" },
@@ -93,58 +92,73 @@ const Step = ({ children, isDone, isNext, title }: StepProps) => (
   </li>
 )
 
+const steps = [
+  { title: "Create an API key", link: { text: "Create a key", path: "keys?create=app" } },
+  {
+    title: "Run your first search",
+    link: { text: "Search in the playground", path: "playground?query=http+caching" }
+  },
+  {
+    title: "Read your first page",
+    link: { text: "Read a page in the playground", path: "playground?mode=page&urls=https%3A%2F%2Fexample.com%2F" }
+  },
+  { title: "Connect an agent", link: undefined }
+] as const
+
+const StepLink = ({ index }: { readonly index: number }) => {
+  const link = steps[index]?.link
+  return link === undefined ? null : <a href={`${home}/${link.path}`}>{link.text}</a>
+}
+
 const Bodies = ({ done }: { readonly done: ReadonlyArray<boolean> }) => {
   const next = done.indexOf(false)
-  const step = (index: number) => ({ isDone: done[index] === true, isNext: index === next })
+  const step = (index: number) => ({
+    title: steps[index]?.title ?? "",
+    isDone: done[index] === true,
+    isNext: index === next
+  })
   return (
     <ol class="steps">
-      <Step title="Create an API key" {...step(0)}>
+      <Step {...step(0)}>
         <p>
-          Programs send a key with each request. <a href={`${home}/keys?create=app`}>Create a key</a> and put it into
-          your environment as <code>QUARRY_API_KEY</code>.
+          Programs send a key with each request. <StepLink index={0} /> and put it into your environment as{" "}
+          <code>QUARRY_API_KEY</code>.
         </p>
       </Step>
-      <Step title="Run your first search" {...step(1)}>
+      <Step {...step(1)}>
         <p>
-          <a href={`${home}/playground?query=http+caching`}>Search in the playground</a>, which needs no key, or run
-          this:
+          <StepLink index={1} />, which needs no key, or run this:
         </p>
         <Code draft={searchDraft} />
       </Step>
-      <Step title="Read your first page" {...step(2)}>
+      <Step {...step(2)}>
         <p>
-          <a href={`${home}/playground?mode=page&urls=https%3A%2F%2Fexample.com%2F`}>Read a page in the playground</a>,
-          or run this:
+          <StepLink index={2} />, or run this:
         </p>
         <Code draft={pageDraft} />
       </Step>
-      <Step title="Connect an agent" {...step(3)}>
+      <Step {...step(3)}>
         <Agent />
       </Step>
     </ol>
   )
 }
 
-/** As high as the steps of a new account, so the page does not shift. */
-export const FirstStepsSkeleton = () => (
-  <Card title="First steps" isWide>
-    <Skeleton height={212} />
-  </Card>
-)
-
 export interface FirstStepsProps {
-  readonly hasKey: boolean
-  readonly hasSearch: boolean
+  /** Undefined until it is known. */
+  readonly hasKey: boolean | undefined
+  readonly hasSearch: boolean | undefined
 }
 
 export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   const pages = lastOf(useRoute("GET /v1/query/history", { query: { target: "page", limit: 1 } }).state.value)
   const agents = lastOf(useRoute("GET /v1/query/history", { query: { source: "mcp", limit: 1 } }).state.value)
   const apps = lastOf(useRoute("GET /v1/apps", {}).state.value)
-  const isKnown = pages !== undefined && agents !== undefined && apps !== undefined
+  const isKnown =
+    hasKey !== undefined && hasSearch !== undefined && pages !== undefined && agents !== undefined && apps !== undefined
   const done = [
-    hasKey,
-    hasSearch,
+    hasKey === true,
+    hasSearch === true,
     (pages?.queries.length ?? 0) > 0,
     (agents?.queries.length ?? 0) > 0 || (apps?.apps.length ?? 0) > 0
   ]
@@ -152,19 +166,22 @@ export const FirstSteps = ({ hasKey, hasSearch }: FirstStepsProps) => {
   useEffect(() => {
     if (isDone) hideSteps()
   }, [isDone])
-  if (areStepsHidden.value) return null
-  if (!isKnown) return <FirstStepsSkeleton />
+  if (areStepsHidden.value || isDone) return null
+  if (!isKnown) return <div class="card wide checklist" />
+  const [next, count] = [done.indexOf(false), done.filter(Boolean).length]
   return (
-    <Card
-      title="First steps"
-      isWide
-      action={
+    <section class="card wide checklist">
+      <span class="soft">{`First steps, ${count} of ${done.length} done.`}</span>
+      <h2>{steps[next]?.title}</h2>
+      <StepLink index={next} />
+      <Meter isHarmless label="First steps done" used={count} of={done.length} />
+      <details>
+        <summary>All steps</summary>
+        <Bodies done={done} />
         <Button small kind="quiet" onClick={hideSteps}>
-          Hide
+          Hide the first steps
         </Button>
-      }
-    >
-      <Bodies done={done} />
-    </Card>
+      </details>
+    </section>
   )
 }

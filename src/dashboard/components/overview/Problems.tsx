@@ -1,4 +1,6 @@
 import type { ComponentChildren } from "preact"
+import { queryText } from "../../api/client.ts"
+import { now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { home } from "../../app/router.ts"
 import { type Facts, type Problem, problemsOf } from "../../credits/problems.ts"
@@ -31,8 +33,11 @@ const wordsOf = (problem: Problem, facts: Facts): Words => {
       }
     case "failures":
       return {
-        text: `${formatNumber(problem.failed)} of ${formatNumber(problem.searches)} searches failed today.`,
-        link: { path: "log?range=24h&status=upstream_error", text: "View failed searches" }
+        text: `${formatNumber(problem.failed)} of ${formatNumber(problem.searches)} searches failed today${problem.target === undefined ? "" : `, most of them on ${problem.target}`}.`,
+        link: {
+          path: `log${queryText({ range: "24h", status: "upstream_error", target: problem.target })}`,
+          text: "View failed searches"
+        }
       }
     case "webhook":
       return {
@@ -74,7 +79,7 @@ export const Problems = ({ keys, today, usage }: Pick<Facts, "keys" | "today" | 
   const webhooks = lastOf(useRoute("GET /v1/webhooks", {}).state.value)?.webhooks ?? []
   const billing = lastOf(useRoute("GET /v1/billing", {}).state.value)
   const facts = { usage, today, keys, webhooks, billing }
-  const problems = problemsOf(facts, Date.now())
+  const problems = problemsOf(facts, now())
   if (problems.length === 0) return null
   return (
     <ul class="problems wide" aria-label="Needs attention">

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { Key } from "../../api/routes.ts"
-import { setZone, zone } from "../../app/preferences.ts"
+import { now } from "../../app/clock.ts"
+import { zone } from "../../app/preferences.ts"
 import { navigate, place, setQuery } from "../../app/router.ts"
 import { fieldsOf, submitting } from "../../app/useForm.ts"
 import { isOpen, toLocal } from "../../bounds.ts"
@@ -9,7 +10,6 @@ import { formatMoment, formatRelative } from "../../format.ts"
 import { allTargets, optionNames } from "../../search/draft.ts"
 import { filterNames, filterTexts, isFiltered, optionTexts, rangeIn, ranges } from "../../search/logView.ts"
 import { outcomes } from "../ui/Badge.tsx"
-import { Choice } from "../ui/Choice.tsx"
 import { Field, including, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { announce } from "../ui/Toast.tsx"
@@ -93,7 +93,7 @@ const chooseRange = (range: string): void => {
   setQuery(
     {
       range: range === "all" || isOwn ? undefined : range,
-      from: isOwn ? new Date(Math.floor((Date.now() - day) / 60_000) * 60_000).toISOString() : undefined,
+      from: isOwn ? new Date(Math.floor((now() - day) / 60_000) * 60_000).toISOString() : undefined,
       to: undefined,
       cursor: undefined
     },
@@ -101,31 +101,13 @@ const chooseRange = (range: string): void => {
   )
 }
 
-const zoneName = (): string => (zone.value === "utc" ? "UTC" : "local time")
+const rangeOptions = [
+  { value: "all", text: "All time" },
+  ...ranges.map(({ text, value }) => ({ value, text: `Last ${text}` })),
+  { value: "own", text: "Custom" }
+]
 
-const Ranges = () => (
-  <div class="ranges">
-    <Choice
-      legend="Range"
-      value={rangeIn(place.value.query)}
-      options={[
-        ...ranges.map(({ text, value }) => ({ value, text })),
-        { value: "all", text: "All" },
-        { value: "own", text: "Custom" }
-      ]}
-      onChange={chooseRange}
-    />
-    <Choice
-      legend="Time zone"
-      value={zone.value}
-      options={[
-        { value: "local", text: "Local time" },
-        { value: "utc", text: "UTC" }
-      ]}
-      onChange={setZone}
-    />
-  </div>
-)
+const zoneName = (): string => (zone.value === "utc" ? "UTC" : "local time")
 
 const kinds: Known = [
   ["search", "Searches"],
@@ -134,22 +116,41 @@ const kinds: Known = [
 
 const searchOptions: Known = optionNames.map((name) => [name, optionTexts[name]])
 
-const rareNames = ["kind", "min_ms", "source", "option", "domain", "request", "batch"]
+const rare = {
+  kind: "Kind",
+  min_ms: "At least (ms)",
+  source: "Source",
+  option: "Search option",
+  domain: "Searched domain",
+  request: "Request id",
+  batch: "Batch"
+} as const
 
-const RareFilters = ({ select, text, value }: ReturnType<typeof useFields>) => (
-  <details class="more" open={rareNames.some((name) => value(name) !== "")}>
-    <summary>Kind, latency, source, options, and ids</summary>
-    <div class="options">
-      <SelectField {...select("kind", "Searches and pages", kinds)} label="Kind" />
-      <Field {...text("min_ms")} label="At least (ms)" type="number" input={{ min: 1, inputMode: "numeric" }} />
-      <Field {...text("source")} label="Source" input={{ placeholder: "api" }} />
-      <SelectField {...select("option", "Any or none", searchOptions)} label="Search option" />
-      <Field {...text("domain")} label="Searched domain" input={{ spellcheck: false, placeholder: "example.org" }} />
-      <Field {...text("request")} label="Request id" input={{ autocomplete: "off", spellcheck: false }} />
-      <Field {...text("batch")} label="Batch" input={{ placeholder: "bat_…" }} />
-    </div>
-  </details>
-)
+type Rare = keyof typeof rare
+
+const isRare = (name: string): name is Rare => name in rare
+
+/** The field of a filter that few searches need. Once it applies, a chip shows it. */
+const RareField = ({ name, select, text }: ReturnType<typeof useFields> & { readonly name: Rare }) => {
+  const shared = { label: rare[name], isLabelHidden: true }
+  if (name === "kind") return <SelectField {...select("kind", "Searches and pages", kinds)} {...shared} />
+  if (name === "option") return <SelectField {...select("option", "Any or none", searchOptions)} {...shared} />
+  const isNumber = name === "min_ms"
+  return (
+    <Field
+      {...text(name)}
+      {...shared}
+      type={isNumber ? "number" : "text"}
+      input={{
+        autocomplete: "off",
+        spellcheck: false,
+        placeholder: rare[name],
+        autofocus: true,
+        ...(isNumber && { min: 1 })
+      }}
+    />
+  )
+}
 
 const offerUndo = (): void => {
   const { path, query } = place.peek()
@@ -204,15 +205,18 @@ const knownTargets: Known = allTargets.map((name) => [
 
 const knownOutcomes: Known = Object.entries(outcomes).map(([name, { text }]) => [name, text])
 
+const keyOptions = (keys: ReadonlyArray<Key>): Known => keys.map((key) => [key.id, nameOf(key)])
+
 export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
   const fields = useFields(issues)
-  const knownKeys = keys.map((key) => [key.id, nameOf(key)] as const)
+  const [added, setAdded] = useState<Rare>()
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
   const applyNow = (form: HTMLFormElement): void => {
     clearTimeout(timer.current)
     apply(form)
   }
+  const shown = added ?? Object.keys(issues).find(isRare)
   return (
     <search aria-label="Filter the log">
       <form
@@ -224,29 +228,50 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
           timer.current = window.setTimeout(() => apply(form), pauseMs)
         }}
       >
-        <Ranges />
-        <div class="options">
-          <Field
-            {...fields.text("text")}
-            label="Query contains"
-            type="search"
-            input={{ autocomplete: "off", dir: "auto", maxLength: 400 }}
-          />
-          <SelectField {...fields.select("target", "All targets", knownTargets)} label="Target" error={issues.target} />
-          <SelectField
-            {...fields.select("status", "All outcomes", knownOutcomes)}
-            label="Outcome"
-            error={issues.status}
-          />
-          <SelectField {...fields.select("key", "All keys and sessions", knownKeys)} label="Key" error={issues.key} />
-          {rangeIn(place.value.query) === "own" && (
-            <>
-              <Field {...fields.moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
-              <Field {...fields.moment("to")} label={`Before (${zoneName()})`} type="datetime-local" />
-            </>
-          )}
-        </div>
-        <RareFilters {...fields} />
+        <Field
+          {...fields.text("text")}
+          label="Query contains"
+          isLabelHidden
+          type="search"
+          input={{ autocomplete: "off", dir: "auto", maxLength: 400, placeholder: "Query contains" }}
+        />
+        <SelectField
+          label="Range"
+          isLabelHidden
+          value={rangeIn(place.value.query)}
+          options={rangeOptions}
+          onChange={chooseRange}
+        />
+        <SelectField
+          {...fields.select("target", "All targets", knownTargets)}
+          label="Target"
+          isLabelHidden
+          error={issues.target}
+        />
+        <SelectField
+          {...fields.select("status", "All outcomes", knownOutcomes)}
+          label="Outcome"
+          isLabelHidden
+          error={issues.status}
+        />
+        <SelectField {...fields.select("key", "All keys", keyOptions(keys))} label="Key" isLabelHidden error={issues.key} />
+        <SelectField
+          label="Add filter"
+          isLabelHidden
+          value={shown ?? ""}
+          options={[
+            { value: "", text: "Add filter" },
+            ...Object.entries(rare).map(([value, text]) => ({ value, text }))
+          ]}
+          onChange={(name) => setAdded(isRare(name) ? name : undefined)}
+        />
+        {rangeIn(place.value.query) === "own" && (
+          <>
+            <Field {...fields.moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
+            <Field {...fields.moment("to")} label={`Before (${zoneName()})`} type="datetime-local" />
+          </>
+        )}
+        {shown && <RareField key={shown} {...fields} name={shown} />}
         <Chips keys={keys} />
       </form>
     </search>

@@ -11,14 +11,15 @@ export interface LogTableProps {
   readonly keys: ReadonlyArray<Key>
   /** Shows row numbers instead of times, because the rows of a batch share one time. */
   readonly isBatch?: boolean
-  readonly current?: string
+  readonly current?: string | undefined
+  readonly onRow?: (entry: LoggedSearch) => void
 }
 
 const query = (current: string | undefined): Column<LoggedSearch> => ({
   name: "Query",
   isHeader: true,
   cell: ({ id, query }) => (
-    <a class="clip" dir="auto" href={`${home}/log/${id}`} aria-current={id === current ? "page" : undefined}>
+    <a id={id} class="clip" dir="auto" href={`${home}/log/${id}`} aria-current={id === current ? "page" : undefined}>
       {query || "(erased)"}
     </a>
   )
@@ -43,9 +44,8 @@ const caller = (keys: ReadonlyArray<Key>): Column<LoggedSearch> => ({
   name: "Key and source",
   isMinor: true,
   cell: (entry) => (
-    <span class="caller">
-      <bdi>{keyNameOf(keys, entry)}</bdi>
-      <span class="soft">{entry.source}</span>
+    <span class="caller clip">
+      <bdi>{keyNameOf(keys, entry)}</bdi> <span class="soft">{entry.source}</span>
     </span>
   )
 })
@@ -68,21 +68,24 @@ const figures: ReadonlyArray<Column<LoggedSearch>> = [
     name: "Results",
     isFigure: true,
     isMinor: true,
+    isRoomy: true,
     cell: (entry) => (entry.kind === "page" ? "–" : formatNumber(entry.result_count))
   },
-  { name: "Credits", isFigure: true, isMinor: true, cell: ({ credits }) => formatNumber(credits) },
+  { name: "Credits", isFigure: true, isMinor: true, isRoomy: true, cell: ({ credits }) => formatNumber(credits) },
   { name: "Latency", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) }
 ]
 
-export const LogTable = ({ caption, current, entries, isBatch = false, keys }: LogTableProps) => (
+export const LogTable = ({ caption, current, entries, isBatch = false, keys, onRow }: LogTableProps) => (
   <Table
     caption={caption}
     rows={entries}
     keyOf={({ id }) => id}
+    isDense
+    {...(onRow && { onRow, current })}
     columns={
       isBatch
         ? [position, query(current), ...others, ...figures]
-        : [query(current), ...others, caller(keys), ...figures, when]
+        : [query(undefined), ...others, caller(keys), ...figures, when]
     }
   />
 )

@@ -27,7 +27,7 @@ export interface SearchFormProps extends DraftFieldsProps {
   readonly onSearch: () => void
 }
 
-const regions = new Intl.DisplayNames(undefined, { type: "region" })
+const regions = new Intl.DisplayNames("en", { type: "region" })
 
 const countries = () =>
   geos

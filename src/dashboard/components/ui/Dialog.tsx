@@ -15,19 +15,26 @@ export interface DialogProps {
   readonly isSticky?: boolean
 }
 
+/** What had the focus before each open dialog. */
+const openers = new WeakMap<Element, Element | null>()
+
 export const Dialog = ({ children, isSticky = false, onClose, title }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const opener = useRef(document.activeElement)
   const id = useId()
   useEffect(() => {
     dialog.current?.showModal()
+    // A dialog that follows another returns the focus to where the first was opened.
+    const within = opener.current?.closest("dialog")
+    const first = (within && openers.get(within)) ?? null
+    if (dialog.current) openers.set(dialog.current, opener.current)
     const release = showInDialog(id)
     return () => {
       release()
       // Everything outside is inert until the dialog is out of the document.
-      const { current } = opener
       queueMicrotask(() => {
-        if (current instanceof HTMLElement) current.focus()
+        const target = opener.current?.isConnected ? opener.current : first
+        if (target instanceof HTMLElement) target.focus()
       })
     }
   }, [])
@@ -40,7 +47,7 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
         if (!isSticky) onClose()
       }}
       // Browsers close a dialog on the second Escape in a row even if `cancel` was prevented.
-      onClose={onClose}
+      onClose={() => (isSticky ? dialog.current?.showModal() : onClose())}
     >
       <header>
         <h2 id={id}>{title}</h2>

@@ -5,6 +5,8 @@ interface FrameProps {
   readonly label: string
   readonly hint?: ComponentChildren
   readonly error?: string | undefined
+  /** For a control that says itself what it is. */
+  readonly isLabelHidden?: boolean
 }
 
 interface ControlIds {
@@ -16,13 +18,16 @@ export const FieldFrame = ({
   children,
   error,
   hint,
+  isLabelHidden,
   label
 }: FrameProps & { readonly children: (ids: ControlIds) => ComponentChildren }) => {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ")
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id} class={isLabelHidden ? "hidden" : undefined}>
+        {label}
+      </label>
       {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -46,8 +51,18 @@ export interface FieldProps extends FrameProps {
   readonly input?: Omit<InputHTMLAttributes, "type" | "value">
 }
 
-export const Field = ({ error, hint, input, label, name, onInput, type = "text", value }: FieldProps) => (
-  <FieldFrame label={label} hint={hint} error={error}>
+export const Field = ({
+  error,
+  hint,
+  input,
+  isLabelHidden,
+  label,
+  name,
+  onInput,
+  type = "text",
+  value
+}: FieldProps) => (
+  <FieldFrame label={label} hint={hint} error={error} isLabelHidden={isLabelHidden ?? false}>
     {({ describedBy, id }) => {
       // Preact's input attributes are a union by literal `type`; a variable `type` matches no member.
       const attributes = { ...input, type, value } as InputHTMLAttributes
@@ -76,7 +91,7 @@ export const including = (options: ReadonlyArray<Option>, value: string): Readon
   options.some((option) => option.value === value) ? options : [...options, { value, text: value || "(empty)" }]
 
 export interface SelectFieldProps extends FrameProps {
-  readonly name: string
+  readonly name?: string
   readonly value: string
   readonly options: ReadonlyArray<Option>
   readonly disabled?: boolean
@@ -87,13 +102,14 @@ export const SelectField = ({
   disabled = false,
   error,
   hint,
+  isLabelHidden,
   label,
   name,
   onChange,
   options,
   value
 }: SelectFieldProps) => (
-  <FieldFrame label={label} hint={hint} error={error}>
+  <FieldFrame label={label} hint={hint} error={error} isLabelHidden={isLabelHidden ?? false}>
     {({ describedBy, id }) => (
       <select
         id={id}

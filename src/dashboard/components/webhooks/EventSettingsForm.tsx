@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks"
-import { call } from "../../api/client.ts"
+import { call, explain } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
 import { submitting, useForm } from "../../app/useForm.ts"
 import { Button } from "../ui/Button.tsx"
@@ -53,7 +53,7 @@ export const EventSettingsForm = (settings: Answer<"GET /v1/webhooks/settings">)
   }
   return (
     <form class="settings" onSubmit={submitting(submit)}>
-      {error && Object.keys(issues).length === 0 && <Notice text={error.message} />}
+      {error && Object.keys(issues).length === 0 && <Notice text={explain(error)} />}
       <Field
         label="Quota thresholds (percent)"
         name="low_percents"

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks"
-import { call } from "../../api/client.ts"
+import { call, explain } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
 import { usePolling } from "../../app/polling.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
@@ -96,7 +96,7 @@ export const WebhookDeliveries = ({ id, isFollowed, onChange, url }: WebhookDeli
       <p class="soft">
         <bdi>{url}</bdi>
       </p>
-      {error && <Notice text={error.message} />}
+      {error && <Notice text={explain(error)} />}
       <Loaded resource={page} height={200}>
         {({ deliveries, next_cursor: next }) =>
           deliveries.length === 0 ? (

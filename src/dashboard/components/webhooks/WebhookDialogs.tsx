@@ -3,7 +3,7 @@ import type { EventType } from "../../../domain/webhooks/Event.ts"
 import { call, explain } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
 import { submitting, useForm } from "../../app/useForm.ts"
-import { SecretOnce } from "../keys/SecretOnce.tsx"
+import { showSecret } from "../SecretDialog.tsx"
 import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
@@ -20,13 +20,13 @@ export interface OneWebhookDialogProps extends WebhookDialogProps {
   readonly subject: Webhook
 }
 
-const WebhookSecret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => (
-  <SecretOnce
-    secret={secret}
-    reason="Your receiver uses it to verify events. It cannot be shown again."
-    onClose={onClose}
-  />
-)
+const showWebhookSecret = (title: string, secret: string): void =>
+  showSecret({
+    title,
+    secret,
+    reason: "Your receiver uses it to verify events. It cannot be shown again.",
+    snippets: []
+  })
 
 interface FormProps {
   readonly before: Pick<Webhook, "url" | "events">
@@ -61,28 +61,24 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
 
 export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) => {
   const form = useForm()
-  const [secret, setSecret] = useState<string>()
   const create = (url: string, events: ReadonlyArray<EventType>): void =>
     form.run(
       () => call("POST /v1/webhooks", { body: { url, events } }),
       (issued) => {
-        setSecret(issued.secret)
+        showWebhookSecret("Webhook secret", issued.secret)
         onChange("Added the webhook.")
+        onClose()
       }
     )
   return (
-    <Dialog title={secret ? "Webhook secret" : "Add a webhook"} onClose={onClose} isSticky={secret !== undefined}>
-      {secret ? (
-        <WebhookSecret secret={secret} onClose={onClose} />
-      ) : (
-        <WebhookForm
-          before={{ url: "", events: [] }}
-          action="Add webhook"
-          form={form}
-          onSubmit={create}
-          onClose={onClose}
-        />
-      )}
+    <Dialog title="Add a webhook" onClose={onClose}>
+      <WebhookForm
+        before={{ url: "", events: [] }}
+        action="Add webhook"
+        form={form}
+        onSubmit={create}
+        onClose={onClose}
+      />
     </Dialog>
   )
 }
@@ -113,32 +109,23 @@ export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDi
   )
 }
 
-export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => {
-  const [secret, setSecret] = useState<string>()
-  if (secret !== undefined) {
-    return (
-      <Dialog title="New webhook secret" onClose={onClose} isSticky>
-        <WebhookSecret secret={secret} onClose={onClose} />
-      </Dialog>
-    )
-  }
-  return (
-    <ConfirmDialog
-      title="Rotate the secret?"
-      action="Rotate secret"
-      request={() => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} })}
-      onDone={(issued) => {
-        setSecret(issued.secret)
-        onChange("Rotated the secret.")
-      }}
-      onClose={onClose}
-    >
-      <p>
-        Events to <bdi>{url}</bdi> are also signed with the old secret for 24 hours.
-      </p>
-    </ConfirmDialog>
-  )
-}
+export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => (
+  <ConfirmDialog
+    title="Rotate the secret?"
+    action="Rotate secret"
+    request={() => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} })}
+    onDone={(issued) => {
+      showWebhookSecret("New webhook secret", issued.secret)
+      onChange("Rotated the secret.")
+      onClose()
+    }}
+    onClose={onClose}
+  >
+    <p>
+      Events to <bdi>{url}</bdi> are also signed with the old secret for 24 hours.
+    </p>
+  </ConfirmDialog>
+)
 
 export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => (
   <ConfirmDialog

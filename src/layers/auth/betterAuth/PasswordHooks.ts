@@ -152,6 +152,8 @@ export const after = async (deps: Deps, context: HookContext) => {
   const isWrong = status === 401 || (isAPIError(returned) && returned.body?.code === "INVALID_PASSWORD")
   if (!isWrong) return deps.bridge.run(settle(deps, counts, rightStatuses.has(status) ? "right" : "uncompared"))
   if (context.path === "/sign-in/email") {
-    await deps.bridge.run(deps.mail.noteWrongPassword(normalizeEmail(textOf(context.body, "email"))))
+    await deps.bridge.run(
+      deps.mail.noteWrongPassword(normalizeEmail(textOf(context.body, "email")), currentNotes().requester)
+    )
   }
 }

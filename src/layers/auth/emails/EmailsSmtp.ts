@@ -26,6 +26,26 @@ const closeMs = 1_000
 const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
 
+/**
+ * The HTML part is in base64, because programs that read a mail's source for a link would otherwise find that of the
+ * HTML part, with its entities.
+ */
+const messageOf = ({ html, subject, text, to }: Email) => ({
+  to,
+  subject,
+  text,
+  ...(html === undefined
+    ? {}
+    : {
+        alternatives: [
+          { content: html, contentType: "text/html; charset=utf-8", contentTransferEncoding: "base64" as const }
+        ]
+      })
+})
+
+/** Keeps vacation notices from answering (RFC 3834, and Exchange's own header). */
+const automatic = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" }
+
 /** One connection per email, because emails are rare and servers close idle connections. */
 export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Layer.Layer<Emails> =>
   Layer.sync(Emails, () => {
@@ -48,7 +68,10 @@ export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Lay
     const late = new EmailNotSent({ reason: `the mail server did not accept it within ${Duration.format(timeout)}` })
     const deliver = (email: Email) =>
       Effect.tryPromise({
-        try: (signal) => transport.sendMail({ from, ...email, signal }),
+        try: (signal) => {
+          const headers = { ...automatic, ...email.headers }
+          return transport.sendMail({ from, ...messageOf(email), headers, signal })
+        },
         catch: (error) => new EmailNotSent({ reason: codeOf(error) })
       }).pipe(
         Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(late) }),

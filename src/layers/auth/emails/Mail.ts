@@ -1,6 +1,7 @@
-import { Duration, Effect, Metric, type Redacted } from "effect"
+import { Clock, Duration, Effect, Metric, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { confirmPath } from "../../../domain/accounts/OAuth.ts"
+import { type EmailBody, htmlText, momentText, plainText } from "../../../domain/emails/EmailBody.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
 import { emailsSuppressed } from "../../../services/telemetry/Metrics.ts"
 import type { AttemptLimit, Attempts } from "../Attempts.ts"
@@ -39,11 +40,17 @@ interface Link {
   readonly url: string
 }
 
-interface Email {
-  readonly to: string
-  readonly subject: string
-  readonly paragraphs: ReadonlyArray<string>
-}
+const ofBody = (to: string, body: EmailBody) => ({
+  to,
+  subject: body.subject,
+  text: plainText(body),
+  html: htmlText(body)
+})
+
+const factsOf = (at: number, { address }: Pick<Requester, "address">): EmailBody["facts"] => [
+  ["When", momentText(at)],
+  ...(address === "" ? [] : [["From", address] as const])
+]
 
 const suppress = (kind: Kind, reason: "client" | "mailbox") =>
   Effect.andThen(
@@ -56,7 +63,7 @@ const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
   const emails = yield* Emails
   const runInBackground = yield* makeRunInBackground
 
-  return (requester: Requester, kind: Kind, { paragraphs, subject, to }: Email): void => {
+  return (requester: Requester, kind: Kind, to: string, content: Omit<EmailBody, "facts" | "links">): void => {
     runInBackground(
       Effect.gen(function* () {
         if ((yield* attempts.count(requesterLimit, keyOf(requester, to))) !== undefined) {
@@ -64,7 +71,8 @@ const makeRequested = Effect.fnUntraced(function* (attempts: Attempts) {
         }
         const limit = requester.browser === undefined ? mailboxLimit : reserveLimit
         if ((yield* attempts.count(limit, to)) !== undefined) return yield* suppress(kind, "mailbox")
-        yield* emails.send({ to, subject, text: paragraphs.join("\n\n") })
+        const facts = factsOf(yield* Clock.currentTimeMillis, requester)
+        yield* emails.send(ofBody(to, { ...content, facts, links: [] }))
       })
     )
   }
@@ -87,14 +95,19 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   const emails = yield* Emails
   const runInBackground = yield* makeRunInBackground
-  const subject = "Failed sign-in attempts on your Quarry account"
-  const text = [
-    "Someone entered a wrong password for your Quarry account at least ten times within a day. None of these attempts succeeded.",
-    "If this was you, you can ignore this email. If not, make sure that you use this password only for Quarry. You can change it and sign out other browsers here:",
-    `${baseUrl}/dashboard/account`
-  ].join("\n\n")
+  const content = {
+    subject: "Failed sign-in attempts on your Quarry account",
+    paragraphs: [
+      "Someone entered a wrong password for your Quarry account at least ten times within a day. None of these attempts succeeded.",
+      "You can change your password and sign out other browsers here:"
+    ],
+    button: { text: "Open your account", href: `${baseUrl}/dashboard/account` },
+    ifUnexpected:
+      "If this was you, you can ignore this email. If not, make sure that you use this password only for Quarry.",
+    links: []
+  }
 
-  return Effect.fnUntraced(function* (email: string) {
+  return Effect.fnUntraced(function* (email: string, requester: Requester) {
     if ((yield* attempts.count(unnoticedLimit, email)) === undefined) return
     runInBackground(
       Effect.gen(function* () {
@@ -102,7 +115,9 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
         const people = yield* sql`
           select 1 from auth_users where email = ${email.replaceAll("\0", "")} and account_id is not null`
         if (people.length === 0) return
-        if ((yield* attempts.count(noticeLimit, email)) === undefined) yield* emails.send({ to: email, subject, text })
+        if ((yield* attempts.count(noticeLimit, email)) !== undefined) return
+        const facts = factsOf(yield* Clock.currentTimeMillis, requester)
+        yield* emails.send(ofBody(email, { ...content, facts }))
       })
     )
   })
@@ -121,14 +136,13 @@ export const makeMail = Effect.fnUntraced(function* (
   const sendReset = (requester: Requester, { token, url, user }: Link & { readonly token: string }) => {
     const page = new URL(callbackOf(new URL(url)) ?? confirmPath, baseUrl)
     page.searchParams.set("token", token)
-    request(requester, "reset", {
-      to: user.email,
+    request(requester, "reset", user.email, {
       subject: "Reset your Quarry password",
       paragraphs: [
-        "Someone, probably you, asked to reset your password. Use this link to choose a new one. It works once and expires in one hour:",
-        page.href,
-        "If this was not you, ignore this email. Your password stays the same."
-      ]
+        "Someone, probably you, asked to reset your password. Use this link to choose a new one. It works once and expires in one hour:"
+      ],
+      button: { text: "Choose a new password", href: page.href },
+      ifUnexpected: "If this was not you, ignore this email. Your password stays the same."
     })
   }
 
@@ -140,14 +154,13 @@ export const makeMail = Effect.fnUntraced(function* (
     page.searchParams.set("token", token)
     const callback = callbackOf(new URL(url, baseUrl))
     if (callback !== undefined) page.searchParams.set("callbackURL", callback)
-    request(requester, "confirmation", {
-      to: user.email,
+    request(requester, "confirmation", user.email, {
       subject: "Confirm your email address for Quarry",
       paragraphs: [
-        "Someone signed up for Quarry with this email address. If this was you, open this link within one hour to confirm the address and choose your password:",
-        page.href,
-        "If this was not you, ignore this email. The address stays unconfirmed."
-      ]
+        "Someone signed up for Quarry with this email address. If this was you, open this link within one hour to confirm the address and choose your password:"
+      ],
+      button: { text: "Confirm the address", href: page.href },
+      ifUnexpected: "If this was not you, ignore this email. The address stays unconfirmed."
     })
   })
 
