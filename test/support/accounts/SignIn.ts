@@ -35,6 +35,7 @@ export interface ReplicaOptions {
   readonly google?: ProviderClient
   readonly github?: ProviderClient
   readonly signUp?: SignUpPolicy
+  readonly registrationsPerMinute?: number
   /** Replaces the real fetches of apps' metadata documents, which reach public addresses only. */
   readonly documents?: ClientDocuments["Service"]
 }
@@ -68,7 +69,8 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
         secrets,
         google: options.google,
         github: options.github,
-        signUp: options.signUp ?? { mode: "open", domains: [] }
+        signUp: options.signUp ?? { mode: "open", domains: [] },
+        registrationsPerMinute: options.registrationsPerMinute ?? 60
       })
     ).pipe(Layer.provide([emails, documentsOf(options)]))
   )
