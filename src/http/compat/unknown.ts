@@ -48,10 +48,11 @@ const routesOf = (name: CompatShape) => {
     status === undefined ? apiErrorResponse(error) : Effect.succeed(HttpServerResponse.jsonUnsafe(body, { status }))
   const answer = Effect.andThen(noteError(error), response)
   const bare = `/compat/${name}` as const
-  return methods.flatMap((method) => [
-    ...(hasRoute(method, bare) ? [] : [HttpRouter.route(method, bare, answer)]),
-    HttpRouter.route(method, `${bare}/*`, answer)
-  ])
+  // The router also adds the path before `/*`, which some services have as a route of their own.
+  return methods.map((method) => {
+    const path = hasRoute(method, bare) ? (`${bare}/:first/*` as const) : (`${bare}/*` as const)
+    return HttpRouter.route(method, path, answer)
+  })
 }
 
 /** Answers unknown paths below an enabled service in the format that its clients read. */

@@ -96,6 +96,9 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
 
+/** Where browsers and apps send their requests. */
+export type Site = Pick<Replica, "baseUrl" | "routes">
+
 /** A browser that keeps cookies and sends the page's origin. */
 export const makeBrowser = (address: string = nextClient()) => {
   const cookies = new Map<string, string>()
@@ -113,7 +116,7 @@ export const makeBrowser = (address: string = nextClient()) => {
   }
 
   const send = Effect.fnUntraced(function* (
-    { baseUrl, routes }: Replica,
+    { baseUrl, routes }: Site,
     method: string,
     path: string,
     body?: unknown,
@@ -144,9 +147,9 @@ export const makeBrowser = (address: string = nextClient()) => {
     return answered
   })
 
-  const post = (replica: Replica, path: string, body?: unknown, headers?: Record<string, string>) =>
+  const post = (replica: Site, path: string, body?: unknown, headers?: Record<string, string>) =>
     send(replica, "POST", path, body, headers)
-  const get = (replica: Replica, path: string) => send(replica, "GET", path)
+  const get = (replica: Site, path: string) => send(replica, "GET", path)
 
   return Object.assign(from, {
     cookies,
@@ -159,8 +162,8 @@ export const makeBrowser = (address: string = nextClient()) => {
     keep: (lines: ReadonlyArray<Redacted.Redacted>) => keep(lines.map(Redacted.value)),
     post,
     get,
-    signUp: (replica: Replica, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
-    signIn: (replica: Replica, email: string, word = password) =>
+    signUp: (replica: Site, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
+    signIn: (replica: Site, email: string, word = password) =>
       post(replica, "/sign-in/email", { email, password: word }),
     /** The session as routes that accept the cookie see it. */
     whoAmI: ({ sessions }: Replica) =>
