@@ -165,6 +165,7 @@ describe("official clients live through a day", () => {
           yield* world.advance(hour)
           yield* Effect.all([1, 2, 3, 4].map(() => call(program)), { concurrency: "unbounded" })
           const second = yield* connect
+          assert.isFalse(second.hasAsked)
           yield* world.advance(hour)
           yield* Effect.all([call(program), call(second.program)], { concurrency: "unbounded" })
 
@@ -172,7 +173,9 @@ describe("official clients live through a day", () => {
           yield* world.advance(hour)
           lose("/api/auth/oauth2/token")
           yield* Effect.exit(Effect.tryPromise(program.call))
-          yield* call((yield* connect).program)
+          const retried = yield* connect
+          assert.isFalse(retried.hasAsked)
+          yield* call(retried.program)
 
           // The server restarts, and its secret is replaced twice.
           for (let round = 0; round < 2; round++) {

@@ -119,8 +119,8 @@ const redirectOf = (baseUrl: string, { headers, status, type, url }: Response): 
     if (location !== "") target = `${origin}${pathname}`.slice(0, 200)
   } catch {}
   return (
-    `${originOf(baseUrl)} redirects to ${target}. Redirects are not followed, because they would drop the key or take it ` +
-    "along. Set baseUrl to the address where Quarry is."
+    `No response of Quarry arrived from ${originOf(baseUrl)}: it redirects to ${target}, and redirects are not followed, ` +
+    "because the key would be lost or go along. Set baseUrl to the address where Quarry is."
   )
 }
 

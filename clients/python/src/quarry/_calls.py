@@ -269,7 +269,8 @@ class Attempts(Generic[T]):
                 self._may_be_charged = not self.call.is_free
                 error = self._failure(UnexpectedAnswerError, str(wrong), status=200, meta=meta)
                 # A proxy may end a body properly after losing its rest. Another attempt gets the same answer whole.
-                if isinstance(wrong, _decode.NotJson) and self.call.is_repeatable:
+                is_cut = isinstance(wrong, _decode.NotJson) and reply.body.lstrip()[:1] in (b"", b"{")
+                if is_cut and self.call.is_repeatable:
                     return Wait(self._wait(error))
                 raise error from None
         return Wait(self.failed(reply))
