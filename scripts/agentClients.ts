@@ -21,7 +21,8 @@ const pinned = manifest()
 const latest = clients.map((name) => [name, npm("view", name, "version")] as const)
 const changed = latest.filter(([name, version]) => pinned[name] !== version)
 
-for (const [name, version] of latest) console.log(`${name}: ${pinned[name]}${pinned[name] === version ? "" : ` -> ${version}`}`)
+for (const [name, version] of latest)
+  console.log(`${name}: ${pinned[name]}${pinned[name] === version ? "" : ` -> ${version}`}`)
 
 if (changed.length > 0 && !process.argv.includes("--check")) {
   // Keeps each package among the dependencies where it is.

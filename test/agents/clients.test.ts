@@ -5,8 +5,8 @@ import * as EarlierClient from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Duration, Effect } from "effect"
 import * as Apps from "../support/accounts/Apps.ts"
-import { makeEmail } from "../support/api/searches.ts"
 import { layer, makeWorld, origin, type World } from "../support/agents/AgentWorld.ts"
+import { makeEmail } from "../support/api/searches.ts"
 
 /** What a program keeps on disk. Several programs may share it. */
 interface Store {
@@ -163,7 +163,10 @@ describe("official clients live through a day", () => {
 
           // Four calls at once after the token's hour, then a second window on the same token store.
           yield* world.advance(hour)
-          yield* Effect.all([1, 2, 3, 4].map(() => call(program)), { concurrency: "unbounded" })
+          yield* Effect.all(
+            [1, 2, 3, 4].map(() => call(program)),
+            { concurrency: "unbounded" }
+          )
           const second = yield* connect
           assert.isFalse(second.hasAsked)
           yield* world.advance(hour)

@@ -190,7 +190,15 @@ describe("web_search", () => {
       const api = yield* TestApi.make
       const store = yield* MemoryStore
       const { auth } = yield* aCaller({ plan: "trial" })
-      const wrong = { query: "", target: "google", num: "many", page: 1.5, safe: 1, locale: "english", max_characters: 0 }
+      const wrong = {
+        query: "",
+        target: "google",
+        num: "many",
+        page: 1.5,
+        safe: 1,
+        locale: "english",
+        max_characters: 0
+      }
       const { _meta, content, isError, structuredContent } = yield* callTool(api, auth, "web_search", wrong)
       assert.isTrue(isError)
       assert.isUndefined(structuredContent, "clients hold it to the output schema")
@@ -330,7 +338,10 @@ describe("bulk_search", () => {
       const written = { query: "css", num: "3", geo: null, freshness: null, include_domains: "example.com", page: null }
       const one = yield* callTool(api, auth, "web_search", { ...written, max_characters: "2000", source: null })
       assert.strictEqual(one.structuredContent.results.organic.length, 3)
-      const rows = [{ query: "grid", num: "2", locale: null, exclude_domains: "a.org" }, { query: "flex", page: null }]
+      const rows = [
+        { query: "grid", num: "2", locale: null, exclude_domains: "a.org" },
+        { query: "flex", page: null }
+      ]
       const many = yield* callTool(api, auth, "bulk_search", { queries: rows, num: "1", target: null })
       assert.deepStrictEqual(
         many.structuredContent.results.map(({ results }: { results: { organic: [] } }) => results.organic.length),
@@ -340,10 +351,16 @@ describe("bulk_search", () => {
       assert.strictEqual(single.structuredContent.succeeded, 1)
       assert.strictEqual(store.queries.length, 4)
       for (const args of [{ query: null }, { query: "q", num: "five" }, { query: "q", num: "99" }, { query: 5 }]) {
-        assert.strictEqual((yield* callTool(api, auth, "web_search", args))._meta["quarry/error"].error, "invalid_request")
+        assert.strictEqual(
+          (yield* callTool(api, auth, "web_search", args))._meta["quarry/error"].error,
+          "invalid_request"
+        )
       }
       const headers = { ...auth, "content-type": "application/json" }
-      for (const row of [{ query: "q", num: "5" }, { query: "q", geo: null }]) {
+      for (const row of [
+        { query: "q", num: "5" },
+        { query: "q", geo: null }
+      ]) {
         const { json } = yield* api.send("POST", "/v1/bulk", { headers, body: JSON.stringify({ queries: [row] }) })
         assert.strictEqual(json.results[0].error, "invalid_request")
       }

@@ -59,5 +59,4 @@ const readMembers = (members: RawFields, variants: ReadonlyArray<JsonSchema>): R
  * string of digits is that integer, and a single string is a list of one where `schema`, a JSON Schema, has no other
  * place for it. Leaves everything else for the decoder to judge.
  */
-export const readModelArguments = (args: RawFields, schema: unknown): RawFields =>
-  readMembers(args, variantsOf(schema))
+export const readModelArguments = (args: RawFields, schema: unknown): RawFields => readMembers(args, variantsOf(schema))

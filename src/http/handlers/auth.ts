@@ -84,7 +84,9 @@ const toServerResponse = Effect.fnUntraced(function* (url: URL, response: Respon
 })
 
 /** Called by apps, not by this deployment's pages. */
-const appPaths: ReadonlySet<string> = new Set(["token", "register", "revoke"].map((name) => `${authPath}/oauth2/${name}`))
+const appPaths: ReadonlySet<string> = new Set(
+  ["token", "register", "revoke"].map((name) => `${authPath}/oauth2/${name}`)
+)
 
 /** What a browser sends of itself. The library would refuse it from another origin, although no cookie counts here. */
 const pageHeaders = ["cookie", "origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"]
@@ -121,7 +123,9 @@ export const layer = Layer.unwrap(
       // Uses a reserved host, because nothing may depend on the client's `Host` header.
       const url = new URL(request.url, "http://quarry.invalid")
       return Effect.catchTag(handle(request, url), ["not_found", "rate_limited", "invalid_request"], (error) =>
-        Effect.map(encodeError(url.pathname, error), ({ body, status }) => HttpServerResponse.jsonUnsafe(body, { status }))
+        Effect.map(encodeError(url.pathname, error), ({ body, status }) =>
+          HttpServerResponse.jsonUnsafe(body, { status })
+        )
       )
     })
 

@@ -57,7 +57,9 @@ const cases: Readonly<Record<string, readonly [answer: (socket: Socket) => void,
   "sends another object": [send(sized("200 OK", '{"status":"up"}', json)), { message: /no field results/ }],
   "sends a gigabyte": [gigabyte, { message: /longer than 67108864 bytes|700 ms/ }],
   "redirects to https": [
-    send(response("308 Permanent", ["location: https://user:secret@quarry.test/v1/query?query=a", "content-length: 0"])),
+    send(
+      response("308 Permanent", ["location: https://user:secret@quarry.test/v1/query?query=a", "content-length: 0"])
+    ),
     { message: /redirects to https:\/\/quarry\.test\/v1\/query, .*Set baseUrl/ }
   ],
   "redirects to itself": [send(response("302 Found", ["location: /", "content-length: 0"])), { message: /redirect/ }],

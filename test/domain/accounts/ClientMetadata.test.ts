@@ -66,7 +66,10 @@ describe("a metadata document", () => {
 
   it("R78: is accepted if the app can do without a secret, whatever else it can do", () => {
     for (const changes of [
-      { token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_methods_supported: ["none", "private_key_jwt"] },
+      {
+        token_endpoint_auth_method: "private_key_jwt",
+        token_endpoint_auth_methods_supported: ["none", "private_key_jwt"]
+      },
       { token_endpoint_auth_method: "client_secret_basic", token_endpoint_auth_methods_supported: ["none"] },
       { token_endpoint_auth_method: null, jwks_uri: "https://app.example/keys" },
       { token_endpoint_auth_methods_supported: ["private_key_jwt"] }

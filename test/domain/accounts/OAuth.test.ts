@@ -69,7 +69,16 @@ describe("what apps read about signing in", () => {
       'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp?tools=search,fetch", '
     )
     assert.include(scopeChallenge(site, ["read"], query), 'oauth-protected-resource/mcp?tools=search,fetch"')
-    for (const url of ["/mcp", "/mcp?", '/mcp?a="', "/mcp?a\\", "/mcp?a b", "/mcp?é", `/mcp?${"x".repeat(1000)}`, "/mcp#?a"]) {
+    for (const url of [
+      "/mcp",
+      "/mcp?",
+      '/mcp?a="',
+      "/mcp?a\\",
+      "/mcp?a b",
+      "/mcp?é",
+      `/mcp?${"x".repeat(1000)}`,
+      "/mcp#?a"
+    ]) {
       assert.strictEqual(resourceQueryOf(url), "", url)
     }
   })

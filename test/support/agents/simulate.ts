@@ -92,7 +92,7 @@ export const simulate = Effect.fnUntraced(function* (options: {
   const counts = { calls: 0, refreshes: 0, repeats: 0, signIns: 0 }
   const charged = new Map<string, number>()
   const endings = new Map<string, number>()
-  const random = (limit: number) => (chance.int() % limit)
+  const random = (limit: number) => chance.int() % limit
 
   const search = Effect.fnUntraced(function* ({ accountId, current }: Program) {
     const body = JSON.stringify({
@@ -170,7 +170,8 @@ export const simulate = Effect.fnUntraced(function* (options: {
 
   const call = Effect.fnUntraced(function* (program: Program) {
     const status = yield* search(program)
-    if (status === 200) return assert.isUndefined(program.family.endedBy, `${program.name}: a token works after its end`)
+    if (status === 200)
+      return assert.isUndefined(program.family.endedBy, `${program.name}: a token works after its end`)
     assert.strictEqual(status, 401)
     const isFresh = (yield* world.now) - program.issuedAt < accessMs - repeatMs
     if (isFresh) assert.isDefined(program.family.endedBy, `${program.name}: its token ended early`)
@@ -208,7 +209,11 @@ export const simulate = Effect.fnUntraced(function* (options: {
       if (endedBy === undefined) continue
       for (const { pair } of [tokens[0], tokens.at(-1), tokens[random(tokens.length)]].flatMap((it) => it ?? [])) {
         const { status } = yield* Apps.refresh(world.site, program.app, pair.refresh)
-        assert.include([400, 401], status, `${program.name}: a refresh token works after its family ended by ${endedBy}`)
+        assert.include(
+          [400, 401],
+          status,
+          `${program.name}: a refresh token works after its family ended by ${endedBy}`
+        )
         if (status === 400) program.appUsedAt = yield* world.now
       }
     }

@@ -71,7 +71,8 @@ export const firecrawl: PageForm = {
     })
 }
 
-const isTimeout = (error: PageCompatError | NotFound): boolean => error._tag === "page_unreadable" && error.reason === "timed_out"
+const isTimeout = (error: PageCompatError | NotFound): boolean =>
+  error._tag === "page_unreadable" && error.reason === "timed_out"
 
 export const toFirecrawlError = (error: PageCompatError | NotFound) => ({
   status: isTimeout(error) ? firecrawlTimeoutStatus : firecrawlStatuses[error._tag],
