@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, References } from "effect"
 import { layer } from "../support/agents/AgentWorld.ts"
 import { simulate } from "../support/agents/simulate.ts"
 
@@ -12,10 +12,10 @@ describe("R79, R80: random days of 20 programs", () => {
     () =>
       Effect.gen(function* () {
         const report = yield* simulate({ seed, days, programs: 20 })
-        if (process.env.AGENT_DAYS !== undefined) yield* Effect.logInfo(report)
+        if (process.env.AGENT_DAYS !== undefined) console.log(report)
         assert.isAbove(report.calls, days)
         assert.isAbove(report.repeats, 0)
-      }).pipe(Effect.scoped, Effect.provide(layer)),
+      }).pipe(Effect.scoped, Effect.provide(layer), Effect.provideService(References.MinimumLogLevel, "Error")),
     { timeout: 3_600_000 }
   )
 })
