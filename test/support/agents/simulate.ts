@@ -8,6 +8,7 @@ import { makeWorld, type World } from "./AgentWorld.ts"
 /** A refresh token that the program had, and between which times it was first used, if it was. */
 interface Token {
   readonly pair: Apps.Tokens
+  readonly issuedAt: number
   firstUse: { readonly began: number; readonly ended: number } | undefined
 }
 
@@ -63,8 +64,9 @@ const makeProgram = Effect.fnUntraced(function* (world: World, index: number) {
   const accountId = row?.id ?? assert.fail("no account")
   yield* world.sql`update wallets set balance = 1000000 where account_id = ${accountId}`
   const app = yield* Apps.makeApp(world.site)
-  const current: Token = { pair: yield* signIn(world, email, app), firstUse: undefined }
+  const pair = yield* signIn(world, email, app)
   const now = yield* world.now
+  const current: Token = { pair, issuedAt: now, firstUse: undefined }
   const program: Program = {
     name: `program ${index}`,
     email,
@@ -128,9 +130,10 @@ export const simulate = Effect.fnUntraced(function* (options: {
       assert.isBelow(now - program.appUsedAt, registrationMs + slackMs, `${program.name}: its registration is too old`)
     }
     program.pastFamilies.push(program.family)
-    program.current = { pair: yield* signIn(world, program.email, program.app), firstUse: undefined }
-    program.family = { tokens: [program.current], endedBy: undefined }
+    const pair = yield* signIn(world, program.email, program.app)
     program.issuedAt = program.appUsedAt = yield* world.now
+    program.current = { pair, issuedAt: program.issuedAt, firstUse: undefined }
+    program.family = { tokens: [program.current], endedBy: undefined }
     counts.signIns++
   })
 
@@ -140,7 +143,9 @@ export const simulate = Effect.fnUntraced(function* (options: {
     const { app, family } = program
     const { firstUse } = token
     const isRepeat = firstUse !== undefined
-    if (firstUse !== undefined && now - firstUse.ended > repeatMs) end(program, "a token was used again late")
+    // An expired token is unknown, and says nothing of its family.
+    const isExpired = now - token.issuedAt > refreshMs
+    if (!isExpired && firstUse !== undefined && now - firstUse.ended > repeatMs) end(program, "a token was used again late")
     const answers = yield* Effect.all(
       Array.from({ length: times }, () => Apps.refresh(world.site, app, token.pair.refresh)),
       { concurrency: "unbounded" }
@@ -154,7 +159,7 @@ export const simulate = Effect.fnUntraced(function* (options: {
     const mayBeLate = firstUse !== undefined && ended - firstUse.began > repeatMs
     if (mayBeLate && answers.some(({ status }) => status !== 200)) end(program, "a token was used again late")
     if (now - program.issuedAt > refreshMs) end(program, "30 days without use")
-    if (family.endedBy !== undefined) {
+    if (family.endedBy !== undefined || isExpired) {
       for (const { json, status, text } of answers) {
         assert.include([400, 401], status, `${program.name}: works after ${family.endedBy}: ${text}`)
         assert.include(["invalid_grant", "invalid_client"], json.error)
@@ -164,7 +169,7 @@ export const simulate = Effect.fnUntraced(function* (options: {
     token.firstUse ??= { began: now, ended }
     for (const answer of answers) {
       assert.strictEqual(answer.status, 200, `${program.name} lost its connection without a reason: ${answer.text}`)
-      family.tokens.push({ pair: Apps.tokensOf(answer), firstUse: undefined })
+      family.tokens.push({ pair: Apps.tokensOf(answer), issuedAt: now, firstUse: undefined })
     }
     // Windows overwrite each other in the shared store, so any of the new tokens is kept.
     program.current = family.tokens[family.tokens.length - 1 - random(times)] ?? token

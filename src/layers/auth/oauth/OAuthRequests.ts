@@ -27,6 +27,9 @@ const isShortAddress = (address: string): boolean =>
 /** The only parameter that may be repeated (RFC 8707 section 2). */
 const repeatable = "resource"
 
+/** Each is parsed, and a form has room for 100,000. */
+const maxResources = 10
+
 /** Drops unknown scopes and other requested values (RFC 6749 section 3.3, RFC 7591 section 2). */
 export const rewriteAppRequest = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const url = new URL(request.url)
@@ -62,6 +65,7 @@ const rewriteForm = async (request: Request, baseUrl: string): Promise<Request |
   const names = [...fields.keys()].filter((name) => name !== repeatable)
   if (new Set(names).size < names.length) return errorResponse("invalid_request", "a field is there twice")
   const resources = fields.getAll(repeatable)
+  if (resources.length > maxResources) return errorResponse("invalid_target", `at most ${maxResources} resources`)
   const addresses = [...fields.getAll("redirect_uri"), ...resources]
   if (!addresses.every(isShortAddress)) return errorResponse("invalid_request", "an address is too long")
   for (const name of [...ignoredFields, repeatable]) fields.delete(name)
