@@ -145,7 +145,8 @@ export const simulate = Effect.fnUntraced(function* (options: {
     const isRepeat = firstUse !== undefined
     // An expired token is unknown, and says nothing of its family.
     const isExpired = now - token.issuedAt > refreshMs
-    if (!isExpired && firstUse !== undefined && now - firstUse.ended > repeatMs) end(program, "a token was used again late")
+    if (!isExpired && firstUse !== undefined && now - firstUse.ended > repeatMs)
+      end(program, "a token was used again late")
     const answers = yield* Effect.all(
       Array.from({ length: times }, () => Apps.refresh(world.site, app, token.pair.refresh)),
       { concurrency: "unbounded" }
