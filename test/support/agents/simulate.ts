@@ -158,7 +158,10 @@ export const simulate = Effect.fnUntraced(function* (options: {
     const ended = yield* world.now
     // The minute may pass while the requests run. Then either outcome is right.
     const mayBeLate = firstUse !== undefined && ended - firstUse.began > repeatMs
-    if (mayBeLate && answers.some(({ status }) => status !== 200)) end(program, "a token was used again late")
+    if (mayBeLate && answers.some(({ status }) => status !== 200)) {
+      end(program, "a token was used again late")
+      return false
+    }
     if (now - program.issuedAt > refreshMs) end(program, "30 days without use")
     if (family.endedBy !== undefined || isExpired) {
       for (const { json, status, text } of answers) {
@@ -189,7 +192,7 @@ export const simulate = Effect.fnUntraced(function* (options: {
     if (!(yield* refresh(program, token, [1, 1, 1, 4, 2][random(5)] ?? 1))) return yield* reconnect(program)
     if (random(4) === 0) {
       // The answer was lost, or another window still has the token.
-      yield* world.advance(Duration.seconds(random(50)))
+      yield* world.advance(Duration.seconds(random(30)))
       yield* refresh(program, token, 1 + random(2))
     }
     assert.strictEqual(yield* search(program), 200)
