@@ -22,10 +22,11 @@ const otherMethods = Layer.mergeAll(
 )
 
 /** Errors use the API's envelope until the body is read, and JSON-RPC afterwards. */
-const post = (origin: string, toolboxes: Toolboxes) =>
-  Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-    const { headers } = request
-    if (headers.origin !== undefined && headers.origin !== origin) return toErrorResponse(originNotAllowed)
+const post = ({ corsOrigins, origin }: typeof Deployment.Service, toolboxes: Toolboxes) => {
+  const origins = new Set([origin, ...corsOrigins])
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const { headers, url } = request
+    if (headers.origin !== undefined && !origins.has(headers.origin)) return toErrorResponse(originNotAllowed)
     const principal = yield* currentAccountPrincipal
     const parsed = parseBody(yield* readText(request))
     if (Result.isFailure(parsed)) return toErrorResponse(parsed.failure)
@@ -33,7 +34,7 @@ const post = (origin: string, toolboxes: Toolboxes) =>
     const { tools } = yield* HttpServerRequest.ParsedSearchParams
     const toolbox = toolboxes.select(typeof tools === "string" ? tools : tools?.join())
     if (toolbox === undefined) return toErrorResponse(noSuchTools(toolboxes.names))
-    const stepUp = missingScope(body, toolbox, principal, origin)
+    const stepUp = missingScope(body, toolbox, principal, { origin, url })
     if (stepUp !== undefined) return stepUp
     if (!isStateless(headers, body)) {
       return yield* answerEarlier(body, headers["mcp-protocol-version"], toolbox, principal, headers.accept)
@@ -43,16 +44,17 @@ const post = (origin: string, toolboxes: Toolboxes) =>
     if (asked.success === undefined) return HttpServerResponse.empty({ status: 202 })
     return yield* answerCurrent(asked.success, toolbox, principal, headers.accept)
   })
+}
 
 const route = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const gatedRoute = yield* makeGatedRoute
-    const { origin } = yield* Deployment
+    const deployment = yield* Deployment
     const toolboxes = yield* makeToolboxes
     // An alert divides by these counters, and Prometheus would miss the first increase of a new series.
     for (const name of toolboxes.names) yield* Metric.update(toolCalls.of(name, "ok"), 0)
     for (const revision of revisions) yield* Metric.update(mcpMessages.of("tools/call", revision), 0)
-    yield* router.addAll([gatedRoute(McpGroup.endpoints.mcp, post(origin, toolboxes))])
+    yield* router.addAll([gatedRoute(McpGroup.endpoints.mcp, post(deployment, toolboxes))])
   })
 )
 

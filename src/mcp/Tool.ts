@@ -11,6 +11,8 @@ import type {
   UpstreamTimeout
 } from "../domain/errors.ts"
 import { decoder, type RawFields } from "../domain/requests/fields.ts"
+import { readModelArguments } from "../domain/requests/modelArguments.ts"
+import { jsonSchemaOf } from "../http/docs/jsonSchema.ts"
 
 export type ToolFailure =
   | InvalidRequest
@@ -60,13 +62,21 @@ interface ToolOptions<Arguments> extends Omit<Tool, "call" | "input"> {
 }
 
 /** Reports all invalid arguments together (R6). */
-export const makeTool = <Arguments>({ arguments: schema, call, ...tool }: ToolOptions<Arguments>): Tool => {
+export const makeTool = <Arguments>({
+  arguments: schema,
+  call,
+  input = schema,
+  ...tool
+}: ToolOptions<Arguments>): Tool => {
   const decode = decoder(schema)
+  const jsonSchema = jsonSchemaOf(input)
   return {
-    input: schema,
+    input,
     ...tool,
     call: (caller, args, progress) =>
-      Effect.flatMap(Effect.fromResult(decode(args)), (decoded) => call(caller, decoded, progress))
+      Effect.flatMap(Effect.fromResult(decode(readModelArguments(args, jsonSchema))), (decoded) =>
+        call(caller, decoded, progress)
+      )
   }
 }
 

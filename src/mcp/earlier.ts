@@ -32,8 +32,11 @@ const readDirectCall = (body: unknown, revision: string | undefined) => {
   return { ...call, id: body.id, progressToken: isId(meta?.progressToken) ? meta.progressToken : undefined }
 }
 
-/** Removes `Connection` from streams, because the listener sets it. */
-const toResponse = Effect.fnUntraced(function* (response: Response) {
+/**
+ * Removes `Connection` from streams, because the listener sets it. Puts the only response to a batch into a list, which
+ * the library leaves out (JSON-RPC 2.0 section 6).
+ */
+const toResponse = Effect.fnUntraced(function* (response: Response, isBatch: boolean) {
   const { headers, status } = response
   if (headers.get("content-type") === "text/event-stream") {
     return HttpServerResponse.fromWeb(response).pipe(
@@ -44,7 +47,8 @@ const toResponse = Effect.fnUntraced(function* (response: Response) {
   }
   const text = yield* Effect.promise(() => response.text())
   if (text === "") return HttpServerResponse.empty({ status })
-  return HttpServerResponse.text(text, { status, contentType: "application/json" })
+  const isBare = isBatch && response.ok && text.startsWith("{")
+  return HttpServerResponse.text(isBare ? `[${text}]` : text, { status, contentType: "application/json" })
 })
 
 const factsOf = (message: unknown, header: string | undefined): MessageFacts => {
@@ -94,7 +98,7 @@ const answerWithLibrary = Effect.fnUntraced(function* (
   )
   const answer = Effect.flatMap(
     Effect.promise(() => server.handle(body, revision)),
-    toResponse
+    (response) => toResponse(response, Array.isArray(body))
   )
   if (!Array.isArray(body)) return yield* traced(factsOf(body, revision), answer)
   yield* traceOthers(body, revision)

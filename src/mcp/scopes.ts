@@ -1,5 +1,5 @@
 import { HttpServerResponse } from "effect/http"
-import { scopeChallenge, type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
+import { resourceQueryOf, scopeChallenge, type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
 import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import { isMembers, requestError, toErrorResponse } from "./message.ts"
 import type { Toolbox } from "./Toolbox.ts"
@@ -12,7 +12,12 @@ const scopeOf = (message: unknown, { byName }: Toolbox): ToolScope | undefined =
 }
 
 /** A 403 with the scopes to ask for. Undefined if the person allowed the app every call in `body`. */
-export const missingScope = (body: unknown, toolbox: Toolbox, principal: AccountPrincipal, origin: string) => {
+export const missingScope = (
+  body: unknown,
+  toolbox: Toolbox,
+  principal: AccountPrincipal,
+  { origin, url }: { readonly origin: string; readonly url: string }
+) => {
   if (principal._tag !== "oauth") return undefined
   const messages: ReadonlyArray<unknown> = Array.isArray(body) ? body : [body]
   const needed = messages.flatMap((message) => scopeOf(message, toolbox) ?? [])
@@ -21,5 +26,9 @@ export const missingScope = (body: unknown, toolbox: Toolbox, principal: Account
   // A new token replaces the old one, so the error also names the scopes that the app has.
   const scopes = toolScopes.filter((scope) => principal.scopes.includes(scope) || needed.includes(scope))
   const error = requestError(403, `The app is not allowed to ${missing}. Connect it again and allow it.`)
-  return HttpServerResponse.setHeader(toErrorResponse(error), "www-authenticate", scopeChallenge(origin, scopes))
+  return HttpServerResponse.setHeader(
+    toErrorResponse(error),
+    "www-authenticate",
+    scopeChallenge(origin, scopes, resourceQueryOf(url))
+  )
 }

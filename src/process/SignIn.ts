@@ -38,7 +38,8 @@ export const layer = Layer.unwrap(
       secrets: AUTH_SECRET,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret),
-      signUp: { mode: config.signUp, domains: config.signUpDomains }
+      signUp: { mode: config.signUp, domains: config.signUpDomains },
+      registrationsPerMinute: config.oauthRegistrationsPerMinute
     })
   })
 ).pipe(Layer.provide([emails, clientDocuments, Storage.layer, Storage.database]))

@@ -109,6 +109,8 @@ describe("what is answered in JSON-RPC", () => {
         assert.isNull(answer.headers.get("mcp-session-id"))
         if (codes === undefined) return assert.strictEqual(answer.text, "")
         assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
+        // JSON-RPC 2.0, section 6: the answer to a batch is a list, also with one entry.
+        if (status === 200) assert.strictEqual(Array.isArray(answer.json), body.startsWith("["))
         const answers = [answer.json].flat()
         assert.deepStrictEqual(
           answers.map(({ error }) => error?.code ?? 0),

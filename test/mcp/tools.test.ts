@@ -190,7 +190,15 @@ describe("web_search", () => {
       const api = yield* TestApi.make
       const store = yield* MemoryStore
       const { auth } = yield* aCaller({ plan: "trial" })
-      const wrong = { query: "", target: "google", num: "3", page: 1.5, safe: 1, locale: "english", max_characters: 0 }
+      const wrong = {
+        query: "",
+        target: "google",
+        num: "many",
+        page: 1.5,
+        safe: 1,
+        locale: "english",
+        max_characters: 0
+      }
       const { _meta, content, isError, structuredContent } = yield* callTool(api, auth, "web_search", wrong)
       assert.isTrue(isError)
       assert.isUndefined(structuredContent, "clients hold it to the output schema")
@@ -209,7 +217,7 @@ describe("web_search", () => {
   const refusals: ReadonlyArray<readonly [string, unknown, string]> = [
     ["no arguments", undefined, "invalid_request"],
     ["no query", {}, "invalid_request"],
-    ["a numeric string (R5)", { query: "a", num: "3" }, "invalid_request"],
+    ["a number in words", { query: "a", num: "three" }, "invalid_request"],
     ["page 6 of a target with 5 (R7)", { query: "a", page: 6 }, "invalid_request"],
     ["page 2 of a target with 1", { query: "a", target: "beta_search", page: 2 }, "unsupported_parameter"],
     ["safe where it is not served", { query: "a", target: "zeta_search", safe: "strict" }, "unsupported_parameter"],
@@ -315,10 +323,55 @@ describe("bulk_search", () => {
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const { auth } = yield* aCaller({ plan: "trial" })
-      for (const args of [undefined, {}, { queries: [] }, { queries: "a" }, { queries: Array(51).fill("a") }]) {
+      for (const args of [undefined, {}, { queries: [] }, { queries: 5 }, { queries: Array(51).fill("a") }]) {
         const { _meta } = yield* callTool(api, auth, "bulk_search", args)
         assert.strictEqual(_meta["quarry/error"].issues[0].field, "queries")
       }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R81: tools read arguments as models write them, and the REST API does not", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryStore
+      const api = yield* TestApi.make
+      const { auth } = yield* aCaller({ plan: "trial" })
+      const written = { query: "css", num: "3", geo: null, freshness: null, include_domains: "example.com", page: null }
+      const one = yield* callTool(api, auth, "web_search", { ...written, max_characters: "2000", source: null })
+      assert.strictEqual(one.structuredContent.results.organic.length, 3)
+      const rows = [
+        { query: "grid", num: "2", locale: null, exclude_domains: "a.org" },
+        { query: "flex", page: null }
+      ]
+      const many = yield* callTool(api, auth, "bulk_search", { queries: rows, num: "1", target: null })
+      assert.deepStrictEqual(
+        many.structuredContent.results.map(({ results }: { results: { organic: [] } }) => results.organic.length),
+        [2, 1]
+      )
+      const single = yield* callTool(api, auth, "bulk_search", { queries: "css" })
+      assert.strictEqual(single.structuredContent.succeeded, 1)
+      assert.strictEqual(store.queries.length, 4)
+      for (const args of [{ query: null }, { query: "q", num: "five" }, { query: "q", num: "99" }, { query: 5 }]) {
+        assert.strictEqual(
+          (yield* callTool(api, auth, "web_search", args))._meta["quarry/error"].error,
+          "invalid_request"
+        )
+      }
+      const headers = { ...auth, "content-type": "application/json" }
+      for (const row of [
+        { query: "q", num: "5" },
+        { query: "q", geo: null }
+      ]) {
+        const { json } = yield* api.send("POST", "/v1/bulk", { headers, body: JSON.stringify({ queries: [row] }) })
+        assert.strictEqual(json.results[0].error, "invalid_request")
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("the example in the description of bulk_search has objects, which every client can send", () =>
+    Effect.gen(function* () {
+      const { description } = (yield* listed).bulk_search
+      const [example = ""] = /\{"queries".*?\]\}/.exec(description) ?? []
+      for (const entry of JSON.parse(example).queries) assert.isString(entry.query)
     }).pipe(Effect.provide(layer))
   )
 

@@ -1,5 +1,6 @@
 """Calls, retries, errors and streams, of both clients over real sockets."""
 
+import json
 import pickle
 import socket
 import threading
@@ -131,6 +132,25 @@ class Cases:
                 self.assertIsInstance(failed, quarry.UnexpectedAnswerError)
                 self.assertIsNone(failed.charged)
                 self.assertEqual(len(running.requests), 1)
+
+        def test_that_are_cut_and_properly_ended_are_asked_for_again_with_the_same_key(self) -> None:
+            whole = json.dumps({**RESULT, "query": "caf\u00e9"}, ensure_ascii=False).encode()
+            for size in (0, 1, len(whole) // 2, whole.index(b"\xa9"), len(whole) - 1):
+                running = self.serving(answer(200, whole[:size]), answer(200, whole))
+                self.assertEqual(self.client(running).call("query", "a").query, "caf\u00e9")
+                self.assertEqual((len(running.requests), len(set(running.keys))), (2, 1), size)
+            running = self.serving(answer(200, whole[:-1]))
+            failed = self.failure(self.client(running, max_retries=2), "query", "a")
+            self.assertIsInstance(failed, quarry.UnexpectedAnswerError)
+            self.assertEqual((failed.charged, len(running.requests)), (None, 3))
+
+        def test_that_redirect_say_where_to(self) -> None:
+            location = "https://user:secret@search.example.org:8443/v1/query?query=secret"
+            running = self.serving(answer(308, b"", Location=location))
+            failed = self.failure(self.client(running), "query", "a")
+            self.assertIn("https://search.example.org:8443/v1/query,", failed.message)
+            self.assertNotIn("secret", failed.message)
+            self.assertEqual(len(running.requests), 1)
 
         def test_larger_than_the_limit_are_not_read_to_their_end(self) -> None:
             with mock.patch.object(_http, "MAX_BODY_BYTES", 100):

@@ -108,6 +108,22 @@ const envelopeOf = (text: string): ApiError | undefined => {
   }
 }
 
+/** A message for an address that redirects, and the address it leads to, without a query that may have secrets. */
+const redirectOf = (baseUrl: string, { headers, status, type, url }: Response): string | undefined => {
+  // Browsers hide the status and the location.
+  if (type !== "opaqueredirect" && (status < 300 || status >= 400 || status === 304)) return undefined
+  const location = headers.get("location") ?? ""
+  let target = "another address"
+  try {
+    const { origin, pathname } = new URL(location, url === "" ? baseUrl : url)
+    if (location !== "") target = `${origin}${pathname}`.slice(0, 200)
+  } catch {}
+  return (
+    `No response of Quarry arrived from ${originOf(baseUrl)}: it redirects to ${target}, and redirects are not followed, ` +
+    "because the key would be lost or go along. Set baseUrl to the address where Quarry is."
+  )
+}
+
 /** `isSafe` where a repetition cannot be charged again, whatever became of the request. */
 const judge = (
   call: Call,
@@ -149,6 +165,7 @@ const attempt = async <A>(
     response = await fetch(baseUrl + path, {
       headers: allHeaders,
       signal,
+      redirect: "manual",
       ...(body === undefined ? {} : { method: "POST", body })
     })
     content = response.status === 200 ? { value: await read(response) } : { text: await readText(response) }
@@ -161,6 +178,11 @@ const attempt = async <A>(
   const meta = metaOf(response)
   onAnswer(meta)
   if ("value" in content) return content
+  const redirect = redirectOf(baseUrl, response)
+  if (redirect !== undefined) {
+    const { status } = meta
+    return { error: call.error({ error: "network", message: redirect, status, meta }), isRepeatable: false }
+  }
   return judge(call, meta, content.text, { isSafe, retryAfterMs: retryAfterMsOf(response, clock) })
 }
 

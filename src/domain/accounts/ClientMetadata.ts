@@ -65,8 +65,19 @@ export const documentUrl = (clientId: string): URL | undefined => {
 
 export const verifiedHostOf = (clientId: string): string | undefined => documentUrl(clientId)?.host
 
-/** Apps have no secret and authenticate with PKCE only. */
-const isPublicMethod = (method: unknown): boolean => method === undefined || method === "none"
+/** Apps have no secret and authenticate with PKCE only, so an app must be able to do without other methods (R78). */
+const canBePublic = ({
+  token_endpoint_auth_method: method,
+  ...document
+}: Readonly<Record<string, unknown>>): boolean => {
+  const { token_endpoint_auth_methods_supported: supported } = document
+  return (
+    method === undefined ||
+    method === null ||
+    method === "none" ||
+    (Array.isArray(supported) && supported.includes("none"))
+  )
+}
 
 /** Requires the document to name its own URL, so that nobody can publish another app's document. */
 export const readClientDocument = (clientId: string, text: string): Result.Result<ClientMetadata, MetadataIssue> => {
@@ -74,12 +85,12 @@ export const readClientDocument = (clientId: string, text: string): Result.Resul
   if (Result.isFailure(parsed) || !Predicate.isObject(parsed.success)) {
     return issue("invalid_client_metadata", "the document must be a JSON object")
   }
-  const document = parsed.success
+  const document: Readonly<Record<string, unknown>> = { ...parsed.success }
   if (document.client_id !== clientId) {
     return issue("invalid_client_metadata", "client_id must be the address of the document")
   }
-  if (Object.hasOwn(document, "client_secret") || !isPublicMethod(document.token_endpoint_auth_method)) {
-    return issue("invalid_client_metadata", "token_endpoint_auth_method must be none")
+  if (Object.hasOwn(document, "client_secret") || !canBePublic(document)) {
+    return issue("invalid_client_metadata", "token_endpoint_auth_method must be none, or be one of several with none")
   }
   return readClientMetadata(document)
 }

@@ -36,6 +36,19 @@ export const resourcePath = "/mcp"
 
 export const resourceOf = (baseUrl: string): string => `${baseUrl}${resourcePath}`
 
+/**
+ * Returns `resourceOf(baseUrl)` for an address of the MCP endpoint, however it is written, and other addresses unchanged.
+ * Programs send the address that a person gave them: in capitals, with its default port, a slash at the end or a query
+ * that chooses tools.
+ */
+export const canonicalResource = (address: string, baseUrl: string): string => {
+  const resource = resourceOf(baseUrl)
+  const url = parseAddress(address)
+  if (url === null || address.includes("#") || url.username !== "" || url.password !== "") return address
+  const same = new URL(resource)
+  return url.origin === same.origin && url.pathname.replace(/\/$/, "") === same.pathname ? resource : address
+}
+
 /** True for https and loopback. Plain http would expose tokens. */
 export const canAuthorizeApps = (baseUrl: string): boolean => {
   const url = new URL(baseUrl)
@@ -96,8 +109,20 @@ export const authorizationServerPaths = [
   `${authPath}/.well-known/oauth-authorization-server`
 ] as const
 
-export const protectedResource = (baseUrl: string) => ({
-  resource: resourceOf(baseUrl),
+const maxQueryCharacters = 1_000
+
+/**
+ * The query of a request's URL with its question mark, because apps compare the metadata's resource with the address
+ * that they called (RFC 9728 section 3.3). Empty if it cannot be part of a quoted string in a header.
+ */
+export const resourceQueryOf = (requestUrl: string): string => {
+  const [, query = ""] = /^[^?#]*(\?[!$-[\]-~]+)$/.exec(requestUrl) ?? []
+  return query.length > maxQueryCharacters ? "" : query
+}
+
+/** `query` is that of the request for the metadata. */
+export const protectedResource = (baseUrl: string, query = "") => ({
+  resource: `${resourceOf(baseUrl)}${query}`,
   authorization_servers: [`${baseUrl}${authPath}`],
   scopes_supported: toolScopes,
   bearer_methods_supported: ["header"],
@@ -124,17 +149,19 @@ export const authorizationServer = (baseUrl: string) => {
   }
 }
 
-const metadataPart = (baseUrl: string): string => `resource_metadata="${baseUrl}${protectedResourcePaths[0]}"`
+/** `query` is that of the request for which the challenge is. */
+const metadataPart = (baseUrl: string, query: string): string =>
+  `resource_metadata="${baseUrl}${protectedResourcePaths[0]}${query}"`
 
 /** For a 401 from the MCP endpoint: the `WWW-Authenticate` header of RFC 9728 and RFC 6750. */
-export const challengeOf = (baseUrl: string, hasToken: boolean): string | undefined =>
+export const challengeOf = (baseUrl: string, hasToken: boolean, query = ""): string | undefined =>
   canAuthorizeApps(baseUrl)
-    ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}${metadataPart(baseUrl)}, scope="${toolScopes.join(" ")}"`
+    ? `Bearer ${hasToken ? 'error="invalid_token", ' : ""}${metadataPart(baseUrl, query)}, scope="${toolScopes.join(" ")}"`
     : undefined
 
 /** The `WWW-Authenticate` header for a token that lacks a scope. The app then asks for all of `scopes`. */
-export const scopeChallenge = (baseUrl: string, scopes: ReadonlyArray<ToolScope>): string =>
-  `Bearer error="insufficient_scope", scope="${scopes.join(" ")}", ${metadataPart(baseUrl)}, ` +
+export const scopeChallenge = (baseUrl: string, scopes: ReadonlyArray<ToolScope>, query = ""): string =>
+  `Bearer error="insufficient_scope", scope="${scopes.join(" ")}", ${metadataPart(baseUrl, query)}, ` +
   'error_description="the person must allow this first"'
 
 /** Leaves out the error code if there was no token (RFC 6750, 3.1). */

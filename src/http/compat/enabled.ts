@@ -7,9 +7,11 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { shapes } = yield* Compat
     if (shapes.length === 0) return Layer.empty
-    const { layerOf } = yield* Effect.promise(() => import("./routes.ts"))
-    if (!(yield* PageSettings).isOn) return layerOf(shapes)
+    const searches = yield* Effect.promise(() => import("./routes.ts"))
+    const unknown = yield* Effect.promise(() => import("./unknown.ts"))
+    const layer = Layer.merge(searches.layerOf(shapes), unknown.layerOf(shapes))
+    if (!(yield* PageSettings).isOn) return layer
     const pages = yield* Effect.promise(() => import("./pages/routes.ts"))
-    return Layer.merge(layerOf(shapes), pages.layerOf(shapes))
+    return Layer.merge(layer, pages.layerOf(shapes))
   })
 )

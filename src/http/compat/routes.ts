@@ -7,7 +7,7 @@ import { openwebui } from "./openwebui.ts"
 import { SearxngGroup } from "./SearxngGroup.ts"
 import type { Shape } from "./Shape.ts"
 import { searxng } from "./searxng.ts"
-import { answerErrors, type Group, makeServe, routesOf, unknownPaths } from "./serve.ts"
+import { answerErrors, type Group, makeServe, routesOf } from "./serve.ts"
 import { TavilyGroup } from "./TavilyGroup.ts"
 import { tavily } from "./tavily.ts"
 import { BraveGroup } from "./web/BraveGroup.ts"
@@ -35,14 +35,11 @@ export const layerOf = (shapes: ReadonlyArray<CompatShape>) =>
       const serve = yield* makeServe
       const enabled = searches.filter(({ shape }) => shapes.includes(shape.name))
       const routes = enabled.flatMap(({ group, shape }) => {
-        const { name, toError } = shape
+        const { toError } = shape
         if (toError === undefined) {
           return routesOf(group, (request) => Effect.catch(serve(shape, request), apiErrorResponse))
         }
-        return [
-          ...routesOf(group, (request) => answerErrors(serve(shape, request), toError)),
-          ...unknownPaths(name, toError)
-        ]
+        return routesOf(group, (request) => answerErrors(serve(shape, request), toError))
       })
       yield* router.addAll(routes)
     })

@@ -1,7 +1,6 @@
 import { Cause, Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { CompatShape } from "../../domain/compat/CompatShape.ts"
-import { type InternalError, internalError, NotFound } from "../../domain/errors.ts"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type InternalError, internalError } from "../../domain/errors.ts"
 import { type ApiError, noteError } from "../errors.ts"
 import { logFault } from "../middleware/Edge.ts"
 import { type Endpoint, rawRoute } from "../routes.ts"
@@ -60,11 +59,3 @@ export const routesOf = ({ endpoints }: Group, handler: Handler) =>
   Object.values(endpoints).map((endpoint) =>
     rawRoute(endpoint, Effect.flatMap(HttpServerRequest.HttpServerRequest, handler))
   )
-
-const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
-
-export const unknownPaths = (name: CompatShape, toError: (error: NotFound) => ErrorAnswer) => {
-  const message = `/compat/${name} has no route at this address. /openapi.json lists its routes.`
-  const notFound = answer(toError(new NotFound({ message })))
-  return methods.map((method) => HttpRouter.route(method, `/compat/${name}/*`, notFound))
-}

@@ -8,8 +8,8 @@ import { waitText } from "../../domain/text.ts"
 import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { type ApiError, apiErrorResponse, encodeApiError } from "../errors.ts"
-import { limitByAddress } from "../middleware/addressLimit.ts"
+import { type ApiError, encodeApiError } from "../errors.ts"
+import { limitAppsByAddress, limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
 import { noStore } from "../middleware/securityHeaders.ts"
 import { readAnonymous } from "../requests/body.ts"
@@ -61,8 +61,15 @@ const toApiError = ({ otherAddress, retryAfterSeconds, status, text }: Refusal):
   return issues === undefined ? InvalidRequest.whole(message) : InvalidRequest.fromIssues(issues)
 }
 
+/** A 429 for an app has the field in which apps look for an explanation (RFC 6749 section 5.2). */
+const encodeError = (path: string, error: ApiError) =>
+  Effect.map(encodeApiError(error), ({ body, status }) => ({
+    status,
+    body: appPaths.has(path) && error._tag === "rate_limited" ? { ...body, error_description: error.message } : body
+  }))
+
 /** Keeps the library's cookies, which may end a session, and its retry time. */
-const errorResponse = Effect.fnUntraced(function* (response: Response, text: string) {
+const errorResponse = Effect.fnUntraced(function* ({ pathname }: URL, response: Response, text: string) {
   const { headers: asked } = yield* HttpServerRequest.HttpServerRequest
   const { origin } = yield* Deployment
   const error = toApiError({
@@ -71,7 +78,7 @@ const errorResponse = Effect.fnUntraced(function* (response: Response, text: str
     retryAfterSeconds: Math.max(1, Number(response.headers.get("x-retry-after")) || 1),
     otherAddress: explainOtherAddress(asked.origin ?? "another address", origin)
   })
-  const { body, status } = yield* encodeApiError(error)
+  const { body, status } = yield* encodeError(pathname, error)
   const headers = new Headers({ "content-type": "application/json" })
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie)
   if (error._tag === "rate_limited" && error.retryAfterSeconds !== undefined)
@@ -95,29 +102,58 @@ const toServerResponse = Effect.fnUntraced(function* (url: URL, response: Respon
   // Buffers the body: a stream that fails later could not become an error response.
   const text = yield* Effect.promise(() => response.text())
   const { status } = response
-  if (status >= 400 && !isOAuthError(url, status, text)) return yield* errorResponse(response, text)
+  if (status >= 400 && !isOAuthError(url, status, text)) return yield* errorResponse(url, response, text)
   const whole = HttpServerResponse.fromWeb(
     new Response(text === "" ? null : text, { status, headers: headersOf(response) })
   )
   return HttpServerResponse.setHeaders(whole, noStore)
 })
 
+/** Called by apps, not by this deployment's pages. */
+const appPaths: ReadonlySet<string> = new Set(
+  ["token", "register", "revoke"].map((name) => `${authPath}/oauth2/${name}`)
+)
+
+/** What a browser sends of itself. The library would refuse it from another origin, although no cookie counts here. */
+const pageHeaders = ["cookie", "origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"]
+
+const withoutPage = (headers: Headers): Headers => {
+  const copy = new Headers(headers)
+  for (const name of pageHeaders) copy.delete(name)
+  return copy
+}
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const routes = yield* AuthRoutes
     const limiter = yield* RateLimiter
+    const { corsOrigins } = yield* Deployment
 
-    const handler = Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const { headers, method } = request
-      if (method === "POST") yield* limitByAddress(limiter)
+    const handle = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, url: URL) {
+      const { method } = request
+      const isForApps = appPaths.has(url.pathname)
+      if (method === "POST") yield* isForApps ? limitAppsByAddress(limiter) : limitByAddress(limiter)
       yield* checkParameterCount
       const body = method === "POST" ? yield* readAnonymous(request) : ""
+      const headers = new Headers(request.headers)
+      const isForeign = isForApps && corsOrigins.includes(headers.get("origin") ?? "")
+      const webRequest = new Request(url, {
+        method,
+        headers: isForeign ? withoutPage(headers) : headers,
+        body: body === "" ? null : body
+      })
+      return yield* toServerResponse(url, yield* routes.handle(webRequest, yield* clientAddress))
+    })
+
+    const handler = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       // Uses a reserved host, because nothing may depend on the client's `Host` header.
       const url = new URL(request.url, "http://quarry.invalid")
-      const webRequest = new Request(url, { method, headers, body: body === "" ? null : body })
-      return yield* toServerResponse(url, yield* routes.handle(webRequest, yield* clientAddress))
-    }).pipe(Effect.catchTag(["not_found", "rate_limited", "invalid_request"], apiErrorResponse))
+      return Effect.catchTag(handle(request, url), ["not_found", "rate_limited", "invalid_request"], (error) =>
+        Effect.map(encodeError(url.pathname, error), ({ body, status }) =>
+          HttpServerResponse.jsonUnsafe(body, { status })
+        )
+      )
+    })
 
     return Layer.mergeAll(
       HttpRouter.add("GET", `${authPath}/*`, handler),

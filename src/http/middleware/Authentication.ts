@@ -3,7 +3,7 @@ import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { explainOtherAddress } from "../../domain/accounts/CallingPage.ts"
 import { cookieValues } from "../../domain/accounts/Credential.ts"
-import { challengeOf, keyChallenge } from "../../domain/accounts/OAuth.ts"
+import { challengeOf, keyChallenge, resourceQueryOf } from "../../domain/accounts/OAuth.ts"
 import { strayKeyHeaders, unacceptedCredential } from "../../domain/accounts/unacceptedCredential.ts"
 import { Unauthorized } from "../../domain/errors.ts"
 import { Credentials, type RequestCredentials } from "../../services/accounts/Credentials.ts"
@@ -66,10 +66,10 @@ export const makeAuthentication = Effect.gen(function* () {
       })
 
     /** Session-only endpoints send no challenge, because no scheme exists for cookies and a key would fail. */
-    const challenge = ({ headers }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
+    const challenge = ({ headers, url }: HttpServerRequest.HttpServerRequest, state: RequestState): void => {
       if (!accepted.includes("key")) return
       const hasToken = headers.authorization !== undefined
-      const appChallenge = accepted.includes("oauth") ? challengeOf(origin, hasToken) : undefined
+      const appChallenge = accepted.includes("oauth") ? challengeOf(origin, hasToken, resourceQueryOf(url)) : undefined
       setHeaders(state, { "www-authenticate": appChallenge ?? keyChallenge(hasToken) })
     }
 

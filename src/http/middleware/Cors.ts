@@ -1,15 +1,22 @@
-import { Effect, Layer, Struct } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { authPath } from "../../domain/accounts/OAuth.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { exposedHeaders } from "../responses/headers.ts"
 
 /** CORS for the demo and the operator's origins (R48). Credentials are never allowed, so pages cannot use cookies. */
 
-const methods = { "/v1/query": "GET", "/v1/bulk": "POST", "/v1/me": "GET" } as const
+/** The demo's origin may call only the API. GET and DELETE of `/mcp` are there for clients to learn that it has none. */
+const offers = [
+  { path: "/v1/query", methods: ["GET"], isApi: true },
+  { path: "/v1/bulk", methods: ["POST"], isApi: true },
+  { path: "/v1/me", methods: ["GET"], isApi: true },
+  { path: "/mcp", methods: ["POST", "GET", "DELETE"], isApi: false },
+  { path: `${authPath}/oauth2/register`, methods: ["POST"], isApi: false },
+  { path: `${authPath}/oauth2/token`, methods: ["POST"], isApi: false }
+] as const
 
-type Path = keyof typeof methods
-
-const paths = Struct.keys(methods)
+type Offer = (typeof offers)[number]
 
 const requestHeaders = [
   "Authorization",
@@ -21,16 +28,23 @@ const requestHeaders = [
   "X-Request-Id"
 ]
 
+/** What MCP clients send and read, besides the API's headers. */
+const appRequestHeaders = ["Last-Event-Id", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"]
+const appExposedHeaders = ["Mcp-Protocol-Version", "Mcp-Session-Id"]
+
 /** Two hours, the maximum that Chromium accepts. */
 const maxAgeSeconds = 7200
 
-const exposed = exposedHeaders.join(", ")
+const listOf = (headers: ReadonlyArray<string>, more: ReadonlyArray<string>, { isApi }: Offer): string =>
+  [...headers, ...(isApi ? [] : more)].join(", ")
 
-type Request = HttpServerRequest.HttpServerRequest
+type Origins = (offer: Offer) => ReadonlySet<string>
 
-const isForPages = ({ method, url }: Request): boolean => {
+const allows = ({ methods }: Offer, method: string | undefined): boolean => methods.some((it) => it === method)
+
+const offerFor = ({ method, url }: HttpServerRequest.HttpServerRequest): Offer | undefined => {
   const [path] = url.split("?", 1)
-  return paths.some((it) => it === path && methods[it] === method)
+  return offers.find((offer) => offer.path === path && allows(offer, method))
 }
 
 const varyByOrigin = (response: HttpServerResponse.HttpServerResponse) => {
@@ -39,29 +53,33 @@ const varyByOrigin = (response: HttpServerResponse.HttpServerResponse) => {
 }
 
 const addHeaders =
-  (origins: ReadonlySet<string>): HttpEffect.PreResponseHandler =>
+  (origins: Origins): HttpEffect.PreResponseHandler =>
   (request, response) => {
-    if (!isForPages(request)) return Effect.succeed(response)
+    const offer = offerFor(request)
+    if (offer === undefined) return Effect.succeed(response)
     const { origin } = request.headers
     const varying = varyByOrigin(response)
-    if (origin === undefined || !origins.has(origin)) return Effect.succeed(varying)
-    const headers = { "access-control-allow-origin": origin, "access-control-expose-headers": exposed }
+    if (origin === undefined || !origins(offer).has(origin)) return Effect.succeed(varying)
+    const headers = {
+      "access-control-allow-origin": origin,
+      "access-control-expose-headers": listOf(exposedHeaders, appExposedHeaders, offer)
+    }
     return Effect.succeed(HttpServerResponse.setHeaders(varying, headers))
   }
 
 /** Runs before authentication, because preflights have no credential. Unknown preflights get 404. */
-const preflight = (origins: ReadonlySet<string>, path: Path) =>
+const preflight = (origins: ReadonlySet<string>, offer: Offer) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const { "access-control-request-method": method, origin } = request.headers
-    if (origin === undefined || !origins.has(origin) || method !== methods[path]) {
+    if (origin === undefined || !origins.has(origin) || !allows(offer, method)) {
       return Effect.fail(
         new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
       )
     }
     const headers = {
       "access-control-allow-origin": origin,
-      "access-control-allow-methods": methods[path],
-      "access-control-allow-headers": requestHeaders.join(", "),
+      "access-control-allow-methods": offer.methods.join(", "),
+      "access-control-allow-headers": listOf(requestHeaders, appRequestHeaders, offer),
       "access-control-max-age": String(maxAgeSeconds),
       vary: "Origin"
     }
@@ -71,12 +89,14 @@ const preflight = (origins: ReadonlySet<string>, path: Path) =>
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const { corsOrigins, demoOrigin } = yield* Deployment
-    const origins = new Set(demoOrigin === undefined ? corsOrigins : [...corsOrigins, demoOrigin])
-    if (origins.size === 0) return Layer.empty
+    const forApps = new Set(corsOrigins)
+    const forApi = new Set(demoOrigin === undefined ? corsOrigins : [...corsOrigins, demoOrigin])
+    if (forApi.size === 0) return Layer.empty
+    const origins: Origins = ({ isApi }) => (isApi ? forApi : forApps)
     const handler = addHeaders(origins)
     return Layer.mergeAll(
       HttpRouter.middleware((app) => HttpEffect.withPreResponseHandler(app, handler), { global: true }),
-      ...paths.map((path) => HttpRouter.add("OPTIONS", path, preflight(origins, path)))
+      ...offers.map((offer) => HttpRouter.add("OPTIONS", offer.path, preflight(origins(offer), offer)))
     )
   })
 )

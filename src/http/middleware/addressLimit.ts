@@ -24,6 +24,16 @@ export const limitByAddress = Effect.fnUntraced(function* (limiter: RateLimiter[
   return yield* count(limiter, "address", { credential: `address:${network}`, limit: requestsPerMinuteOfAddress })
 })
 
+/** Apps of many people register and refresh tokens from the few addresses of a hosted platform. */
+export const appRequestsPerMinuteOfAddress = 6_000
+
+/** Counts a request of an app by client address. What fails is counted more strictly where it fails. */
+export const limitAppsByAddress = Effect.fnUntraced(function* (limiter: RateLimiter["Service"]) {
+  const network = yield* clientAddress
+  if (network === undefined) return
+  return yield* count(limiter, "address", { credential: `app:${network}`, limit: appRequestsPerMinuteOfAddress })
+})
+
 /** Counted before the signature is checked. The provider sends a few per payment, each with at most 10 retries. */
 export const deliveriesPerMinuteOfSender = 600
 

@@ -40,9 +40,9 @@ export const bulkSearch = Effect.map(Bulk, (bulk) =>
     title: "Bulk web search",
     description:
       "Runs 1 to 50 web searches concurrently within 60 seconds. Use it instead of several web_search calls. Each entry " +
-      "of queries is a query string, or an object that overrides target, geo, locale or num for its search, as in " +
-      '{"queries": ["rust async book", {"query": "rust web frameworks", "num": 3}]}. Results come back in input order; a ' +
-      "failed search is an entry with status error and does not affect the others. Costs one credit for " +
+      "of queries is an object with a query, and may override target, geo, locale or num for its search, as in " +
+      '{"queries": [{"query": "rust async book"}, {"query": "rust web frameworks", "num": 3}]}. Results come back in ' +
+      "input order; a failed search is an entry with status error and does not affect the others. Costs one credit for " +
       "each search that is run.",
     input: Schema.Struct({ ...BulkRequest.fields, max_characters }),
     arguments: Schema.Struct({ ...bulkFields, max_characters }),

@@ -64,6 +64,20 @@ describe("a metadata document", () => {
     ])
   })
 
+  it("R78: is accepted if the app can do without a secret, whatever else it can do", () => {
+    for (const changes of [
+      {
+        token_endpoint_auth_method: "private_key_jwt",
+        token_endpoint_auth_methods_supported: ["none", "private_key_jwt"]
+      },
+      { token_endpoint_auth_method: "client_secret_basic", token_endpoint_auth_methods_supported: ["none"] },
+      { token_endpoint_auth_method: null, jwks_uri: "https://app.example/keys" },
+      { token_endpoint_auth_methods_supported: ["private_key_jwt"] }
+    ]) {
+      assert.isUndefined(issueOf(document(changes)), JSON.stringify(changes))
+    }
+  })
+
   it("of another app, with a secret or with another kind of proof is not accepted", () => {
     for (const text of [
       "",
@@ -75,7 +89,12 @@ describe("a metadata document", () => {
       document({ client_id: "https://other.example/oauth/client.json" }),
       document({ client_secret: "x" }),
       document({ token_endpoint_auth_method: "client_secret_basic" }),
-      document({ token_endpoint_auth_method: "private_key_jwt" })
+      document({ token_endpoint_auth_method: "private_key_jwt" }),
+      document({ token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_methods_supported: "none" }),
+      document({
+        token_endpoint_auth_method: "private_key_jwt",
+        token_endpoint_auth_methods_supported: ["private_key_jwt", ["none"]]
+      })
     ]) {
       assert.strictEqual(issueOf(text), "invalid_client_metadata", text)
     }

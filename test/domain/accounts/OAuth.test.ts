@@ -3,11 +3,13 @@ import * as fc from "fast-check"
 import {
   authorizationServer,
   canAuthorizeApps,
+  canonicalResource,
   challengeOf,
   grantableScopes,
   isAllowedRedirect,
   isPrivateUseScheme,
   protectedResource,
+  resourceQueryOf,
   scopeChallenge
 } from "../../../src/domain/accounts/OAuth.ts"
 
@@ -21,6 +23,63 @@ describe("what apps read about signing in", () => {
     assert.deepStrictEqual(resource.authorization_servers, [server.issuer])
     for (const [name, address] of Object.entries(server)) {
       if (name.endsWith("_endpoint")) assert.isTrue(String(address).startsWith(`${server.issuer}/oauth2/`), name)
+    }
+  })
+
+  it("the endpoint's address is one resource, however a program writes it", () => {
+    for (const address of [
+      "https://quarry.example/mcp",
+      "HTTPS://QUARRY.example:443/mcp/",
+      "https://quarry.example/mcp?tools=search,fetch",
+      "https://quarry.example/mcp/?x=%22&y"
+    ]) {
+      assert.strictEqual(canonicalResource(address, site), "https://quarry.example/mcp", address)
+    }
+    for (const address of [
+      "http://quarry.example/mcp",
+      "https://quarry.example:8443/mcp",
+      "https://quarry.example/mcp//",
+      "https://quarry.example/MCP",
+      "https://quarry.example/mcp#",
+      "https://user@quarry.example/mcp",
+      "https://quarry.example.evil.test/mcp",
+      "/mcp",
+      ""
+    ]) {
+      assert.strictEqual(canonicalResource(address, site), address)
+    }
+    assert.strictEqual(
+      canonicalResource("HTTP://LOCALHOST:4200/mcp", "http://localhost:4200"),
+      "http://localhost:4200/mcp"
+    )
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (address) => {
+        const resource = canonicalResource(address, site)
+        assert.strictEqual(canonicalResource(resource, site), resource)
+      })
+    )
+  })
+
+  it("repeats the query that was asked for, unless it could end a quoted string (RFC 9728)", () => {
+    const query = "?tools=search,fetch"
+    assert.strictEqual(resourceQueryOf(`/mcp${query}`), query)
+    assert.strictEqual(protectedResource(site, query).resource, `https://quarry.example/mcp${query}`)
+    assert.include(
+      challengeOf(site, false, query) ?? "",
+      'resource_metadata="https://quarry.example/.well-known/oauth-protected-resource/mcp?tools=search,fetch", '
+    )
+    assert.include(scopeChallenge(site, ["read"], query), 'oauth-protected-resource/mcp?tools=search,fetch"')
+    for (const url of [
+      "/mcp",
+      "/mcp?",
+      '/mcp?a="',
+      "/mcp?a\\",
+      "/mcp?a b",
+      "/mcp?é",
+      `/mcp?${"x".repeat(1000)}`,
+      "/mcp#?a"
+    ]) {
+      assert.strictEqual(resourceQueryOf(url), "", url)
     }
   })
 

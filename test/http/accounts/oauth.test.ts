@@ -511,6 +511,12 @@ describe("what apps ask", () => {
         assert.strictEqual((yield* api.get(path)).json.issuer, "https://quarry.test/api/auth")
       }
       assert.strictEqual((yield* api.get("/.well-known/oauth-protected-resource/other")).json.error, "not_found")
+      const chosen = "/mcp?tools=search,fetch"
+      const { json } = yield* api.get(`/.well-known/oauth-protected-resource${chosen}`)
+      assert.strictEqual(json.resource, `https://quarry.test${chosen}`)
+      const init = { headers: { "content-type": "application/json" }, body: "{}" }
+      const challenge = (yield* api.send("POST", chosen, init)).headers.get("www-authenticate") ?? ""
+      assert.include(challenge, `"https://quarry.test/.well-known/oauth-protected-resource${chosen}"`)
     }).pipe(Effect.provide(layer))
   )
 
@@ -522,6 +528,41 @@ describe("what apps ask", () => {
       assert.deepStrictEqual([refused.status, refused.json], [400, { error: "invalid_grant", error_description: "no" }])
       assert.isNotNull(refused.headers.get("x-request-id"))
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("of apps, a platform's many people send more from one address than others, and a 429 explains itself", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const init = {
+        headers: { "content-type": "application/x-www-form-urlencoded", "x-forwarded-for": "192.0.2.77" },
+        body: "grant_type=refresh_token"
+      }
+      for (let count = 0; count <= requestsPerMinuteOfAddress; count++) {
+        assert.strictEqual((yield* api.send("POST", "/api/auth/oauth2/token", init)).status, 400)
+      }
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("a 429 for an app has OAuth's error_description, the API's envelope and Retry-After", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const init = { headers: { "content-type": "application/json" }, body: "{}" }
+      const refused = yield* api.send("POST", "/api/auth/oauth2/register", init)
+      const { error, error_description, message } = refused.json
+      assert.deepStrictEqual([refused.status, error, refused.headers.get("retry-after")], [429, "rate_limited", "17"])
+      assert.deepStrictEqual([message, error_description], ["Too many.", "Too many."])
+    }).pipe(
+      Effect.provideServiceEffect(
+        AuthRoutes,
+        Effect.succeed({
+          handle: () =>
+            Effect.sync(() =>
+              Response.json({ message: "Too many." }, { status: 429, headers: { "x-retry-after": "17" } })
+            )
+        })
+      ),
+      Effect.provide(layer)
+    )
   )
 
   it.effect("R34: over plain http there is none of it, and no way is shown", () =>

@@ -189,7 +189,18 @@ describe("what a mount does not do", () => {
         ["GET", "/compat/tavily/search", "detail"],
         ["GET", "/compat/brave/res/v1/news/search", "error"],
         ["POST", "/compat/serper/images", "message"],
-        ["POST", "/compat/exa/findSimilar", "error"]
+        ["POST", "/compat/exa/findSimilar", "error"],
+        ["GET", "/compat/exa", "error"],
+        ["POST", "/compat/firecrawl/v1/crawl", "error"],
+        ["GET", "/compat/firecrawl/v2/scrape", "error"],
+        ["DELETE", "/compat/firecrawl", "error"],
+        ["POST", "/compat/jina/https://example.org/", "readableMessage"],
+        ["GET", "/compat/jina", "message"],
+        ["POST", "/compat/perplexity/chat/completions", "message"],
+        ["GET", "/compat/perplexity", "message"],
+        ["POST", "/compat/openwebui/other", "message"],
+        ["GET", "/compat/openwebui", "message"],
+        ["PUT", "/compat/searxng", "message"]
       ] as const) {
         const { json, status } = yield* send(method, path)
         assert.strictEqual(status, 404, path)

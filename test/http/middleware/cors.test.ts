@@ -86,6 +86,46 @@ describe("R48: pages of other origins", () => {
       }).pipe(Effect.provide(layer))
   )
 
+  it.effect("programs in the operator's pages call /mcp, register and get tokens, by bearer and never by cookie", () =>
+    Effect.gen(function* () {
+      for (const [path, method, methods] of [
+        ["/mcp?tools=search", "POST", "POST, GET, DELETE"],
+        ["/mcp", "DELETE", "POST, GET, DELETE"],
+        ["/api/auth/oauth2/register", "POST", "POST"],
+        ["/api/auth/oauth2/token", "POST", "POST"]
+      ] as const) {
+        const answer = yield* preflight(path, app, method)
+        assert.strictEqual(answer.status, 204, path)
+        const { "access-control-allow-headers": headers, ...others } = corsHeaders(answer)
+        assert.deepStrictEqual(others, {
+          "access-control-allow-origin": app,
+          "access-control-allow-methods": methods,
+          "access-control-max-age": "7200",
+          vary: "Origin"
+        })
+        for (const name of ["Authorization", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id"]) {
+          assert.include((headers ?? "").split(", "), name)
+        }
+      }
+      const api = yield* TestApi.make
+      const { auth } = yield* aCaller({ plan: "trial" })
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+      const send = (headers: Record<string, string>) =>
+        api.send("POST", "/mcp", { headers: { "content-type": "application/json", origin: app, ...headers }, body })
+      const right = yield* send(auth)
+      const wrong = yield* send({ cookie: "quarry.session_token=right" })
+      assert.deepStrictEqual([right.status, wrong.status], [200, 401])
+      for (const answer of [right, wrong]) {
+        const cors = corsHeaders(answer)
+        assert.strictEqual(cors["access-control-allow-origin"], app)
+        assert.include((cors["access-control-expose-headers"] ?? "").split(", "), "WWW-Authenticate")
+        assert.notProperty(cors, "access-control-allow-credentials")
+      }
+      const other = yield* send({ ...auth, origin: demoOrigin })
+      assert.deepStrictEqual([other.status, corsHeaders(other)], [403, { vary: "Origin" }])
+    }).pipe(Effect.provide(layer))
+  )
+
   for (const [name, path, origin, method] of [
     ["of another origin", "/v1/query", foreign, "GET"],
     ["of an origin that begins alike", "/v1/query", `${app}.evil.example`, "GET"],
@@ -96,7 +136,11 @@ describe("R48: pages of other origins", () => {
     ["for another method", "/v1/query", app, "POST"],
     ["for a session's route", "/v1/usage", app, "GET"],
     ["for keys", "/v1/api-keys", app, "POST"],
-    ["for agents", "/mcp", app, "POST"],
+    ["of the demo for agents", "/mcp", demoOrigin, "POST"],
+    ["of the demo for tokens", "/api/auth/oauth2/token", demoOrigin, "POST"],
+    ["for a person's sign-in", "/api/auth/sign-in/email", app, "POST"],
+    ["for a consent", "/api/auth/oauth2/consent", app, "POST"],
+    ["for another method of agents", "/mcp", app, "PUT"],
     ["for a path that is spelled otherwise", "/v1/%71uery", app, "GET"],
     ["for a path that is not there", "/v1/nothing", app, "GET"]
   ] as const) {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { Effect } from "effect"
 import { authPath } from "../../../src/domain/accounts/OAuth.ts"
-import type { Answered, makeBrowser, Replica } from "./SignIn.ts"
+import type { Answered, makeBrowser, Site } from "./SignIn.ts"
 
 export type Browser = ReturnType<typeof makeBrowser>
 
@@ -14,7 +14,7 @@ let addresses = 0
 export const nextAddress = (): string => `10.200.${(++addresses >> 8) & 255}.${addresses & 255}`
 
 export const post = Effect.fnUntraced(function* (
-  replica: Replica,
+  replica: Site,
   path: string,
   body: string | URLSearchParams,
   options: { readonly address?: string; readonly headers?: Record<string, string> } = {}
@@ -38,7 +38,7 @@ export const post = Effect.fnUntraced(function* (
   return answered
 })
 
-export const register = (replica: Replica, metadata: object = {}, address?: string) =>
+export const register = (replica: Site, metadata: object = {}, address?: string) =>
   post(
     replica,
     "/oauth2/register",
@@ -46,7 +46,7 @@ export const register = (replica: Replica, metadata: object = {}, address?: stri
     address === undefined ? {} : { address }
   )
 
-export const makeApp = (replica: Replica) => Effect.map(register(replica), ({ json }) => String(json.client_id))
+export const makeApp = (replica: Site) => Effect.map(register(replica), ({ json }) => String(json.client_id))
 
 export const makeProof = () => {
   const verifier = randomBytes(32).toString("base64url")
@@ -57,7 +57,7 @@ type Parameters = Readonly<Record<string, string | ReadonlyArray<string> | undef
 
 /** The authorization request of an app, with a test's changes. */
 export const authorizationQuery = (
-  replica: Replica,
+  replica: Site,
   app: string,
   challenge: string,
   changes: Parameters = {}
@@ -83,11 +83,11 @@ export const authorizationQuery = (
 }
 
 /** The redirect that a browser gets for an authorization request. */
-export const authorize = (replica: Replica, browser: Browser, query: URLSearchParams) =>
+export const authorize = (replica: Site, browser: Browser, query: URLSearchParams) =>
   Effect.map(browser.get(replica, `/oauth2/authorize?${query}`), ({ headers }) => headers.get("location") ?? "")
 
 /** The redirect to the app after the user has consented. */
-export const allow = Effect.fnUntraced(function* (replica: Replica, browser: Browser, query: URLSearchParams) {
+export const allow = Effect.fnUntraced(function* (replica: Site, browser: Browser, query: URLSearchParams) {
   const asked = yield* authorize(replica, browser, query)
   const signed = asked.slice(asked.indexOf("?") + 1)
   const { json } = yield* browser.post(replica, "/oauth2/consent", { accept: true, oauth_query: signed })
@@ -105,7 +105,7 @@ export const tokensOf = ({ json }: Answered): Tokens => ({
 })
 
 /** An authorization code, and a function that redeems it. */
-export const makeCode = Effect.fnUntraced(function* (replica: Replica, browser: Browser, app: string) {
+export const makeCode = Effect.fnUntraced(function* (replica: Site, browser: Browser, app: string) {
   const { challenge, verifier } = makeProof()
   const answer = yield* allow(replica, browser, authorizationQuery(replica, app, challenge))
   const code = answer.searchParams.get("code") ?? ""
@@ -125,14 +125,14 @@ export const makeCode = Effect.fnUntraced(function* (replica: Replica, browser: 
   return { code, redeem }
 })
 
-export const refresh = (replica: Replica, app: string, token: string, changes: Record<string, string> = {}) =>
+export const refresh = (replica: Site, app: string, token: string, changes: Record<string, string> = {}) =>
   post(
     replica,
     "/oauth2/token",
     new URLSearchParams({ grant_type: "refresh_token", refresh_token: token, client_id: app, ...changes })
   )
 
-export const revoke = (replica: Replica, app: string, token: string, hint?: string) =>
+export const revoke = (replica: Site, app: string, token: string, hint?: string) =>
   post(
     replica,
     "/oauth2/revoke",
@@ -140,7 +140,7 @@ export const revoke = (replica: Replica, app: string, token: string, hint?: stri
   )
 
 /** An app with tokens of a user. */
-export const letIn = Effect.fnUntraced(function* (replica: Replica, browser: Browser) {
+export const letIn = Effect.fnUntraced(function* (replica: Site, browser: Browser) {
   const app = yield* makeApp(replica)
   const { code, redeem } = yield* makeCode(replica, browser, app)
   return { app, code, redeem, tokens: tokensOf(yield* redeem()) }

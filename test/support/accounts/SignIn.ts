@@ -35,6 +35,7 @@ export interface ReplicaOptions {
   readonly google?: ProviderClient
   readonly github?: ProviderClient
   readonly signUp?: SignUpPolicy
+  readonly registrationsPerMinute?: number
   /** Replaces the real fetches of apps' metadata documents, which reach public addresses only. */
   readonly documents?: ClientDocuments["Service"]
 }
@@ -68,7 +69,8 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
         secrets,
         google: options.google,
         github: options.github,
-        signUp: options.signUp ?? { mode: "open", domains: [] }
+        signUp: options.signUp ?? { mode: "open", domains: [] },
+        registrationsPerMinute: options.registrationsPerMinute ?? 60
       })
     ).pipe(Layer.provide([emails, documentsOf(options)]))
   )
@@ -94,6 +96,9 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>
 
+/** Where browsers and apps send their requests. */
+export type Site = Pick<Replica, "baseUrl" | "routes">
+
 /** A browser that keeps cookies and sends the page's origin. */
 export const makeBrowser = (address: string = nextClient()) => {
   const cookies = new Map<string, string>()
@@ -111,7 +116,7 @@ export const makeBrowser = (address: string = nextClient()) => {
   }
 
   const send = Effect.fnUntraced(function* (
-    { baseUrl, routes }: Replica,
+    { baseUrl, routes }: Site,
     method: string,
     path: string,
     body?: unknown,
@@ -142,9 +147,9 @@ export const makeBrowser = (address: string = nextClient()) => {
     return answered
   })
 
-  const post = (replica: Replica, path: string, body?: unknown, headers?: Record<string, string>) =>
+  const post = (replica: Site, path: string, body?: unknown, headers?: Record<string, string>) =>
     send(replica, "POST", path, body, headers)
-  const get = (replica: Replica, path: string) => send(replica, "GET", path)
+  const get = (replica: Site, path: string) => send(replica, "GET", path)
 
   return Object.assign(from, {
     cookies,
@@ -157,8 +162,8 @@ export const makeBrowser = (address: string = nextClient()) => {
     keep: (lines: ReadonlyArray<Redacted.Redacted>) => keep(lines.map(Redacted.value)),
     post,
     get,
-    signUp: (replica: Replica, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
-    signIn: (replica: Replica, email: string, word = password) =>
+    signUp: (replica: Site, email: string) => post(replica, "/sign-up/email", { email, password, name: "A Person" }),
+    signIn: (replica: Site, email: string, word = password) =>
       post(replica, "/sign-in/email", { email, password: word }),
     /** The session as routes that accept the cookie see it. */
     whoAmI: ({ sessions }: Replica) =>

@@ -267,7 +267,12 @@ class Attempts(Generic[T]):
                 if not reply.is_framed:
                     return Wait(self.lost(Lost("the answer was cut off", was_sent=True)))
                 self._may_be_charged = not self.call.is_free
-                raise self._failure(UnexpectedAnswerError, str(wrong), status=200, meta=meta) from None
+                error = self._failure(UnexpectedAnswerError, str(wrong), status=200, meta=meta)
+                # A proxy may end a body properly after losing its rest. Another attempt gets the same answer whole.
+                is_cut = isinstance(wrong, _decode.NotJson) and reply.body.lstrip()[:1] in (b"", b"{")
+                if is_cut and self.call.is_repeatable:
+                    return Wait(self._wait(error))
+                raise error from None
         return Wait(self.failed(reply))
 
     def failed(self, reply: Union[Reply, Lost]) -> float:
@@ -292,7 +297,7 @@ class Attempts(Generic[T]):
         was_denied = status in (429, 503)
         if status >= 500 and not was_denied:
             self._may_be_charged = not self.call.is_free
-        moved = "; redirects are not followed, because they would take the key along" if 300 <= status < 400 else ""
+        moved = _redirect(reply.headers.get("location")) if 300 <= status < 400 else ""
         error = self._failure(
             UnexpectedAnswerError,
             f"status {status} without the API's envelope{moved}",
@@ -379,6 +384,17 @@ def _envelope(body: bytes) -> Optional[Mapping[str, object]]:
     if not isinstance(value, dict) or not isinstance(value.get("error"), str):
         return None
     return value if isinstance(value.get("message"), str) else None
+
+
+def _redirect(location: Optional[str]) -> str:
+    """What to do about a redirect. Its query and credentials may be secret."""
+    try:
+        parts = urllib.parse.urlsplit(location or "")
+        target = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    except ValueError:
+        return "; redirects are not followed, because they would take the key along"
+    where = f" to {target[:200]}" if parts.hostname and target.isprintable() else ""
+    return f"; base_url redirects{where}, which is not followed, because the key would go along: set base_url to it"
 
 
 def _seconds_of(retry_after: Optional[str]) -> Optional[float]:

@@ -12,6 +12,10 @@ class WrongShape(Exception):
     """A value is not of the type that the API's description gives it."""
 
 
+class NotJson(WrongShape):
+    """A body is not JSON, or only a part of it."""
+
+
 def parse(body: bytes) -> object:
     """The value of a JSON text."""
     try:
@@ -19,7 +23,7 @@ def parse(body: bytes) -> object:
         return value
     # A text nested too deeply is a RecursionError, one that is not UTF-8 a UnicodeDecodeError, which is a ValueError.
     except (ValueError, RecursionError):
-        raise WrongShape("the body is not JSON") from None
+        raise NotJson("the body is not JSON") from None
 
 
 def decode(of: Type[T], value: object, **extra: object) -> T:

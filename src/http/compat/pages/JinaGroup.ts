@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import type { NotFound } from "../../../domain/errors.ts"
 import { statuses } from "../../errors.ts"
 import { errorsOf, type PageCompatError } from "../CompatError.ts"
 import { documented } from "../endpoints.ts"
@@ -46,13 +47,14 @@ export const JinaError = Schema.Struct({
 export type JinaError = typeof JinaError.Type
 
 export const jinaFailures: Readonly<
-  Record<PageCompatError["_tag"], { readonly name: string; readonly status: number }>
+  Record<(PageCompatError | NotFound)["_tag"], { readonly name: string; readonly status: number }>
 > = {
   invalid_request: { name: "ParamValidationError", status: 40001 },
   unsupported_geo: { name: "ParamValidationError", status: 40001 },
   unsupported_parameter: { name: "ParamValidationError", status: 40001 },
   unauthorized: { name: "AuthenticationRequiredError", status: 40103 },
   quota_exceeded: { name: "InsufficientBalanceError", status: 40203 },
+  not_found: { name: "ResourceNotFoundError", status: 40401 },
   page_unreadable: { name: "AssertionFailureError", status: 42206 },
   rate_limited: { name: "RateLimitTriggeredError", status: 42903 },
   internal_error: { name: "InternalServerError", status: 50000 },

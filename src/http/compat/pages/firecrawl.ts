@@ -1,4 +1,5 @@
 import { Result } from "effect"
+import type { NotFound } from "../../../domain/errors.ts"
 import type { PageResult } from "../../../domain/pages/PageBody.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
 import type { PageCompatError } from "../CompatError.ts"
@@ -70,9 +71,10 @@ export const firecrawl: PageForm = {
     })
 }
 
-const isTimeout = (error: PageCompatError): boolean => error._tag === "page_unreadable" && error.reason === "timed_out"
+const isTimeout = (error: PageCompatError | NotFound): boolean =>
+  error._tag === "page_unreadable" && error.reason === "timed_out"
 
-export const toFirecrawlError = (error: PageCompatError) => ({
+export const toFirecrawlError = (error: PageCompatError | NotFound) => ({
   status: isTimeout(error) ? firecrawlTimeoutStatus : firecrawlStatuses[error._tag],
   body: {
     success: false,

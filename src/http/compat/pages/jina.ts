@@ -1,4 +1,5 @@
 import { Effect, Result } from "effect"
+import type { NotFound } from "../../../domain/errors.ts"
 import type { PageResult } from "../../../domain/pages/PageBody.ts"
 import { decoder } from "../../../domain/requests/fields.ts"
 import { statuses } from "../../errors.ts"
@@ -78,7 +79,7 @@ export const jina: PageForm = {
     })
 }
 
-export const toJinaError = ({ _tag, message }: PageCompatError) => {
+export const toJinaError = ({ _tag, message }: PageCompatError | NotFound) => {
   const { name, status } = jinaFailures[_tag]
   const code = statuses[_tag]
   const body: JinaError = { data: null, code, name, status, message, readableMessage: `${name}: ${message}` }

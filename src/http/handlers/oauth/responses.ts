@@ -50,7 +50,7 @@ export const requestExpired = ErrorPage.of(
 export const unknownApp = ErrorPage.of(
   400,
   "Quarry does not know this app",
-  "Its registration may have expired. Go back to the app and connect it again."
+  "Its registration has expired, or is from another server. Go back to the app, remove this server there, and add it again."
 )
 
 export const linkExpired = ErrorPage.of(

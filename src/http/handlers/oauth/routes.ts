@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import {
   authorizationServer,
   authorizationServerPaths,
@@ -10,6 +10,7 @@ import {
   forgotPasswordPath,
   protectedResource,
   protectedResourcePaths,
+  resourceQueryOf,
   signInPath,
   signUpPath
 } from "../../../domain/accounts/OAuth.ts"
@@ -69,10 +70,10 @@ export const layer = Layer.unwrap(
         })
       )
     const appPage = (handler: Handler) => (hasApps ? page(handler) : appsNotOffered)
-    const metadata = (paths: ReadonlyArray<`/${string}`>, document: object) =>
-      paths.map((path) =>
-        HttpRouter.add("GET", path, hasApps ? Effect.succeed(metadataResponse(document)) : appsNotOffered)
-      )
+    const metadata = (paths: ReadonlyArray<`/${string}`>, documentFor: (requestUrl: string) => object) => {
+      const response = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => metadataResponse(documentFor(url)))
+      return paths.map((path) => HttpRouter.add("GET", path, hasApps ? response : appsNotOffered))
+    }
 
     return Layer.mergeAll(
       HttpRouter.add("GET", signInPath, appPage(signIn.show)),
@@ -87,8 +88,8 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", confirmPath, page(choosePassword.show)),
       HttpRouter.add("POST", confirmPath, page(choosePassword.submit)),
       HttpRouter.add("GET", stylePath, stylesheet),
-      ...metadata(protectedResourcePaths, protectedResource(origin)),
-      ...metadata(authorizationServerPaths, authorizationServer(origin))
+      ...metadata(protectedResourcePaths, (url) => protectedResource(origin, resourceQueryOf(url))),
+      ...metadata(authorizationServerPaths, () => authorizationServer(origin))
     )
   })
 )

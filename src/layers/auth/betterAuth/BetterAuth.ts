@@ -113,7 +113,7 @@ const makeDeps = Effect.fnUntraced(function* (options: LibraryOptions) {
 
 const configure = Effect.fnUntraced(function* (deps: Deps) {
   const { bridge, options } = deps
-  const oauth = canAuthorizeApps(options.baseUrl) ? yield* makeOAuth(options, bridge) : undefined
+  const oauth = canAuthorizeApps(options.baseUrl) ? yield* makeOAuth(options, bridge, deps.attempts) : undefined
   return {
     ...siteOptions(options),
     ...storageOptions(deps),
@@ -207,7 +207,10 @@ const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
       storage: "database",
       // Known browsers are limited by their own wrong passwords instead of by address.
       customRules: {
-        "/sign-in/email": (_, rule) => (currentNotes().requester.browser === undefined ? rule : false)
+        "/sign-in/email": (_, rule) => (currentNotes().requester.browser === undefined ? rule : false),
+        // Many people of a hosted platform share its addresses. `TokenRequests.ts` counts what fails.
+        "/oauth2/token": false,
+        "/oauth2/revoke": false
       }
     }
   }) satisfies BetterAuthOptions

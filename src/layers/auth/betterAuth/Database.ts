@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks"
+import { isAPIError } from "better-auth/api"
 import { Cause, type Context, Effect, Exit } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import {
@@ -71,6 +72,23 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
 
   return { run, transaction, serve, database }
 })
+
+/**
+ * Also commits on client errors: the library deletes the tokens of a stolen code before it throws. Without the
+ * transaction, a token issued while its person signs out everywhere would stay valid.
+ */
+export const commitErrors = async (bridge: Bridge, body: () => Promise<unknown>): Promise<unknown> => {
+  const outcome = await bridge.transaction(async () => {
+    try {
+      return { value: await body() }
+    } catch (error) {
+      if (isAPIError(error)) return { error }
+      throw error
+    }
+  })
+  if ("error" in outcome) throw outcome.error
+  return outcome.value
+}
 
 type Execute = (text: string, parameters: ReadonlyArray<unknown>) => Promise<ReadonlyArray<object>>
 

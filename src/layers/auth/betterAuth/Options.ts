@@ -16,6 +16,8 @@ export interface SignInOptions {
   readonly google?: ProviderClient | undefined
   readonly github?: ProviderClient | undefined
   readonly signUp: SignUpPolicy
+  /** Client registrations of one client address. */
+  readonly registrationsPerMinute: number
 }
 
 /** For layers that do not load the library. */

@@ -1,6 +1,12 @@
 import { Result } from "effect"
 import { clientLimits, readClientMetadata } from "../../../domain/accounts/ClientMetadata.ts"
-import { authPath, failurePath, grantableScopes, resourceOf } from "../../../domain/accounts/OAuth.ts"
+import {
+  authPath,
+  canonicalResource,
+  failurePath,
+  grantableScopes,
+  resourceOf
+} from "../../../domain/accounts/OAuth.ts"
 import { hasShortHost } from "../../../domain/net/address.ts"
 import { ownPath } from "../../../domain/requests/ownPath.ts"
 
@@ -21,6 +27,9 @@ const isShortAddress = (address: string): boolean =>
 /** The only parameter that may be repeated (RFC 8707 section 2). */
 const repeatable = "resource"
 
+/** Each is parsed, and a form has room for 100,000. */
+const maxResources = 10
+
 /** Drops unknown scopes and other requested values (RFC 6749 section 3.3, RFC 7591 section 2). */
 export const rewriteAppRequest = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const url = new URL(request.url)
@@ -31,26 +40,38 @@ export const rewriteAppRequest = async (request: Request, baseUrl: string): Prom
       return rewriteRegistration(request)
     case `${authPath}/oauth2/token`:
     case `${authPath}/oauth2/revoke`:
-      return rewriteForm(request)
+      return rewriteForm(request, baseUrl)
     default:
       return request
   }
 }
 
+/** Each resource once, because the library compares them as text. */
+const canonicalResources = (resources: ReadonlyArray<string>, baseUrl: string): ReadonlyArray<string> =>
+  Array.from(new Set(resources.map((resource) => canonicalResource(resource, baseUrl))))
+
 /**
- * Rejects repeated form fields (RFC 6749 section 3.2). Drops a DPoP proof, which would bind the token to a key that our
- * endpoints do not check.
+ * Apps that can authenticate in several ways, such as ChatGPT, send assertions although all apps are public clients
+ * (R78). A DPoP proof would bind the token to a key that our endpoints do not check.
  */
-const rewriteForm = async (request: Request): Promise<Request | Response> => {
+const ignoredFields = ["client_assertion", "client_assertion_type"]
+const ignoredHeaders = ["dpop", "content-length"]
+
+/** Rejects repeated form fields (RFC 6749 section 3.2). */
+const rewriteForm = async (request: Request, baseUrl: string): Promise<Request | Response> => {
   const isForm = /^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers.get("content-type") ?? "")
   if (!isForm) return errorResponse("invalid_request", "the body must be a form")
   const fields = new URLSearchParams(await request.text())
   const names = [...fields.keys()].filter((name) => name !== repeatable)
   if (new Set(names).size < names.length) return errorResponse("invalid_request", "a field is there twice")
-  const addresses = [...fields.getAll("redirect_uri"), ...fields.getAll(repeatable)]
+  const resources = fields.getAll(repeatable)
+  if (resources.length > maxResources) return errorResponse("invalid_target", `at most ${maxResources} resources`)
+  const addresses = [...fields.getAll("redirect_uri"), ...resources]
   if (!addresses.every(isShortAddress)) return errorResponse("invalid_request", "an address is too long")
+  for (const name of [...ignoredFields, repeatable]) fields.delete(name)
+  for (const resource of canonicalResources(resources, baseUrl)) fields.append(repeatable, resource)
   const headers = new Headers(request.headers)
-  for (const name of ["dpop", "content-length"]) headers.delete(name)
+  for (const name of ignoredHeaders) headers.delete(name)
   return new Request(request.url, { method: "POST", headers, body: String(fields) })
 }
 
@@ -75,7 +96,8 @@ const rewriteAuthorization = (request: Request, url: URL, baseUrl: string): Requ
   const resources = url.searchParams.getAll("resource")
   const addresses = [...query.getAll("redirect_uri"), ...resources]
   if (!addresses.every(isShortAddress)) return redirectToFailure("invalid_request", baseUrl)
-  for (const resource of resources.length === 0 ? [resourceOf(baseUrl)] : resources) query.append("resource", resource)
+  const requested = resources.length === 0 ? [resourceOf(baseUrl)] : canonicalResources(resources, baseUrl)
+  for (const resource of requested) query.append("resource", resource)
   query.set("scope", grantableScopes(url.searchParams.get("scope") ?? "").join(" "))
   query.set("prompt", "consent")
   const headers = new Headers(request.headers)

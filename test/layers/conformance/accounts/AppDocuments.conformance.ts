@@ -131,7 +131,8 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
       const { challenge } = Apps.makeProof()
       const ask = Apps.authorize(replica, browser, Apps.authorizationQuery(replica, address, challenge))
       const makeOld = sql`
-        update auth_apps set created_at = created_at - interval '2 days', document_expires_at = clock_timestamp()
+        update auth_apps set created_at = created_at - interval '91 days', used_at = used_at - interval '91 days',
+          document_expires_at = clock_timestamp()
         where client_id = ${address}`
       yield* ask
       yield* makeOld
