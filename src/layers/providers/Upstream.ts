@@ -2,6 +2,7 @@ import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
 import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
 import { Refusal, type RefusalReason } from "../../domain/providers/Refusal.ts"
+import type { Turn } from "../../services/providers/Turn.ts"
 import { currentSpan, traceContext } from "../../services/telemetry/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
@@ -174,7 +175,7 @@ const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal =>
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
-export type Ask = (request: UpstreamRequest, maxQueueMs: number) => Effect.Effect<unknown, Refusal>
+export type Ask = (request: UpstreamRequest, turn: Turn) => Effect.Effect<unknown, Refusal>
 
 /** Upstreams are hostile: sizes are limited, only JSON is read, and a redirect would take credentials elsewhere. */
 export const make = (upstream: {
@@ -202,5 +203,5 @@ export const make = (upstream: {
           return read(reply)
         })
       }).pipe(Effect.mapError(refusalOf))
-    return (request, maxQueueMs) => upstream.gate(call(request), maxQueueMs)
+    return (request, turn) => upstream.gate.run(call(request), turn)
   })
