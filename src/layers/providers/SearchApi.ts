@@ -21,6 +21,8 @@ export interface AnswerShape {
   readonly url: string
   readonly title: string
   readonly snippet: string | ((row: object) => unknown)
+  /** True if title and snippet are HTML. Plain text keeps its tags (R12). */
+  readonly isHtml?: true
   readonly published?: string
   /** The error that a 200 response without rows reports, or an empty string. Defaults to the `error` field. */
   readonly problem?: (json: object) => string
@@ -52,7 +54,12 @@ const readRow = (shape: AnswerShape, row: unknown, nowMs: number): ReadonlyArray
   const url = at(row, [shape.url])
   if (typeof url !== "string") return []
   const snippet = typeof shape.snippet === "string" ? at(row, [shape.snippet]) : shape.snippet(row)
-  const read = { url, title: textOf(at(row, [shape.title])), snippet: textOf(snippet) }
+  const read = {
+    url,
+    title: textOf(at(row, [shape.title])),
+    snippet: textOf(snippet),
+    ...(shape.isHtml === true ? { isHtml: shape.isHtml } : {})
+  }
   const published = shape.published === undefined ? undefined : readPublished(at(row, [shape.published]), nowMs)
   return [published === undefined ? read : { ...read, published }]
 }

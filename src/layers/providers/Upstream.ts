@@ -54,7 +54,8 @@ const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | Co
     return Effect.map(decompressed(encoding, body, limit), (text) => text.toString("utf8"))
   })
 
-const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+/** Some servers send a byte order mark, which JSON.parse refuses. */
+const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text.replace(/^\ufeff/, "")))
 
 /** Fields in which upstreams explain an error. Others, such as the limits of a plan, would be misread. */
 const explaining = ["error", "errors", "message", "detail", "code", "msg", "tag", "error_description", "status"]
@@ -112,11 +113,17 @@ const meaningOf = (status: number): RefusalReason => {
   return status >= 500 ? "unreachable" : "malformed"
 }
 
-/** Milliseconds of a Retry-After header in either form (RFC 9110, 10.2.3). */
-const retryAfterOf = (header: string | undefined, now: number): number | undefined => {
-  if (header === undefined) return undefined
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+const httpDate = /^[a-z]{3,9},? \S/i
+
+/**
+ * Milliseconds of a Retry-After header in either form (RFC 9110, 10.2.3). Fractions are rounded up to whole seconds. A
+ * value that is neither, or that has passed, says nothing, so that the usual cool-down with its growth applies.
+ */
+export const retryAfterOf = (header: string | undefined, now: number): number | undefined => {
+  const value = header?.trim() ?? ""
+  if (/^\d+(\.\d*)?$/.test(value)) return Math.ceil(Number(value)) * 1000
+  const ms = httpDate.test(value) ? Date.parse(value) - now : Number.NaN
+  return ms > 0 ? ms : undefined
 }
 
 export interface Dialect {
@@ -198,10 +205,15 @@ export const make = (upstream: {
       Effect.flatMap(currentSpan, (span) => {
         if (span?.sampled === true) describeRequest(span, request)
         const headers = { ...request.headers, ...accepting, ...traceparent(span) }
-        return client.exchange({ ...request, headers }, (reply) => {
-          if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
-          return read(reply)
-        })
+        // Searches and reads change nothing, so that they can be repeated.
+        return client.exchange(
+          { ...request, headers },
+          (reply) => {
+            if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
+            return read(reply)
+          },
+          { mayRepeat: true }
+        )
       }).pipe(Effect.mapError(refusalOf))
     return (request, turn) => upstream.gate.run(call(request), turn)
   })

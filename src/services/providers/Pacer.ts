@@ -17,7 +17,8 @@ export const intervalMs = (perSecond: number): number => 1_000 / perSecond + mar
 const marginMs = (perSecond: number): number => Math.min(250 / perSecond, 100)
 
 /** How late a call may use its slot without bringing more than `perSecond` calls into a second. */
-export const maxLatenessMs = (perSecond: number): number => Math.min(Math.max(1, perSecond) * marginMs(perSecond), 150)
+export const maxLatenessMs = (perSecond: number): number =>
+  Math.min(Math.max(1, Math.floor(perSecond)) * marginMs(perSecond), 150)
 
 /** Assigns time slots to calls, so that all callers together respect an upstream's rate limit. Never fails. */
 export class Pacer extends Context.Service<

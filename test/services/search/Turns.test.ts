@@ -25,20 +25,23 @@ const paced = (
   calls: Array<Call>,
   ms = 100
 ): Effect.Effect<Provider> =>
-  Effect.map(Gate.make(name, bounds), (gate) => ({
-    name,
-    limits: gate,
-    search: ({ query }, turn = defaultTurn) =>
-      gate.run(
-        Effect.gen(function* () {
-          calls.push({ query, at: yield* Clock.currentTimeMillis })
-          if (query === "never") return yield* Effect.never
-          if (query.startsWith("spend")) return yield* new Refusal({ reason: "quota", message: "spent" })
-          return yield* Effect.as(Effect.sleep(ms), found(1).rows)
-        }),
-        turn
-      )
-  })).pipe(Effect.provide(PacerMemory.layer))
+  Effect.map(
+    Gate.make(name, bounds),
+    (gate): Provider => ({
+      name,
+      limits: gate,
+      search: ({ query }, turn = defaultTurn) =>
+        gate.run(
+          Effect.gen(function* () {
+            calls.push({ query, at: yield* Clock.currentTimeMillis })
+            if (query === "never") return yield* Effect.never
+            if (query.startsWith("spend")) return yield* new Refusal({ reason: "quota", message: "spent" })
+            return yield* Effect.as(Effect.sleep(ms), found(1).rows)
+          }),
+          turn
+        )
+    })
+  ).pipe(Effect.provide(PacerMemory.layer))
 
 const withProviders = (...made: ReadonlyArray<Effect.Effect<Provider>>) => {
   const table = { beta_search: [], gamma_search: [], delta_search: [], epsilon_search: [], zeta_search: [] }
@@ -62,7 +65,7 @@ const passing = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E
 })
 
 const codes = (results: ReadonlyArray<{ readonly status: string; readonly error?: string }>) =>
-  Object.entries(Object.groupBy(results, (row) => row.error ?? row.status)).map(([code, { length }]) => [code, length])
+  Object.entries(Object.groupBy(results, (row) => row.error ?? row.status)).map(([code, rows]) => [code, rows?.length])
 
 const usedBy = ({ account }: Effect.Success<ReturnType<typeof aCaller>>) =>
   Effect.flatMap(Ledger, (ledger) => Effect.map(ledger.allowance(account), ({ used }) => used))

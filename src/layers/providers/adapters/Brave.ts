@@ -80,7 +80,8 @@ export const type = SearchApi.type({
     url: "url",
     title: "title",
     snippet: "description",
-    published: "page_age"
+    published: "page_age",
+    isHtml: true
   },
   newsAnswer: {
     rows: ["results"],
@@ -88,7 +89,8 @@ export const type = SearchApi.type({
     url: "url",
     title: "title",
     snippet: "description",
-    published: "page_age"
+    published: "page_age",
+    isHtml: true
   },
   dialect: {
     retryAfterMs: (header, reason) =>

@@ -41,7 +41,7 @@ const enginesTtl = "10 minutes"
 
 interface Row {
   readonly url: string
-  readonly title: string
+  readonly title?: string | null
   readonly content?: string | null
   readonly engine?: string | null
   readonly engines?: ReadonlyArray<string> | null
@@ -57,7 +57,7 @@ const isRow = (row: unknown): row is Row => {
   const { content, engine, engines, title, url }: { readonly [K in keyof Row]?: unknown } = row
   return (
     isString(url) &&
-    isString(title) &&
+    isOptional(title) &&
     isOptional(content) &&
     isOptional(engine) &&
     (Predicate.isNullish(engines) || (Array.isArray(engines) && engines.every(isString)))
@@ -206,7 +206,7 @@ const readPage = (
   if (ours.length === 0) return readEmptyPage(json, rows, engine, hasEngine)
   return Effect.succeed(
     ours.map((row) => {
-      const read = { url: row.url, title: row.title, snippet: row.content ?? "" }
+      const read = { url: row.url, title: row.title ?? "", snippet: row.content ?? "" }
       const published = readPublished(row.publishedDate, nowMs)
       return published === undefined ? read : { ...read, published }
     })
@@ -246,7 +246,8 @@ export const make = (
   options: typeof Options.Type
 ): Effect.Effect<Engines, never, UpstreamClient | Pacer> =>
   Effect.gen(function* () {
-    const base = options.url.replace(/\/+$/, "")
+    // Operators also give the address of the search page.
+    const base = options.url.replace(/\/+$/, "").replace(/\/search$/, "")
     const headers = {
       // `engineFailure` reads English error texts.
       "accept-language": "en",
