@@ -102,8 +102,12 @@ export const reasonFor = (words: string): RefusalReason | undefined => {
 const refined: { readonly [status: number]: ReadonlyArray<RefusalReason> | undefined } = {
   400: ["quota", "unauthorized", "rate_limited"],
   403: ["quota", "unauthorized", "rate_limited", "blocked"],
+  422: ["quota", "unauthorized", "rate_limited"],
   429: ["quota", "blocked"]
 }
+
+/** Says that the search itself is refused. It depends on the caller, so it must not count against the provider. */
+const ofRequest: ReadonlySet<number> = new Set([400, 413, 414, 422, 431])
 
 const meaningOf = (status: number): RefusalReason => {
   if (status === 401 || status === 403) return "unauthorized"
@@ -130,12 +134,42 @@ export interface Dialect {
   readonly statuses?: {
     readonly [status: number]: { readonly reason: RefusalReason; readonly why?: string } | undefined
   }
+  /** The documented codes in the body of an error, which tell more than its status. */
+  readonly codes?: { readonly [code: string]: RefusalReason | undefined }
   /** Time until the upstream accepts calls again, if it does not send Retry-After. */
   readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
 
+const word = /[\p{L}\p{N}_]+/gu
+
+const stringsIn = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value === "string") return [value]
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : []
+}
+
+/** The words that the request itself sent, of which an error may quote some. */
+const ownWords = ({ body, parameters }: UpstreamRequest): ReadonlySet<string> => {
+  const sent = [...new URLSearchParams(parameters).values(), ...stringsIn(Option.getOrUndefined(parseJson(body ?? "")))]
+  return new Set(sent.flatMap((text) => text.toLowerCase().match(word) ?? []))
+}
+
+const reasonInBody = (
+  words: string,
+  status: number,
+  request: UpstreamRequest,
+  { codes = {} }: Dialect
+): RefusalReason | undefined => {
+  const tokens = words.match(word) ?? []
+  const code = tokens.find((token) => Object.hasOwn(codes, token))
+  if (code !== undefined) return codes[code]
+  // An error of the request may quote the query, and a search for "api key" is not a rejected key.
+  const own = ofRequest.has(status) ? ownWords(request) : new Set<string>()
+  const inferred = reasonFor(tokens.filter((token) => !own.has(token.toLowerCase())).join(" "))
+  return inferred !== undefined && refined[status]?.includes(inferred) === true ? inferred : undefined
+}
+
 /** The body is never quoted: it may be a proxy's page, or repeat the API key. */
-const refuseStatus = (reply: Reply, dialect: Dialect) =>
+const refuseStatus = (reply: Reply, dialect: Dialect, request: UpstreamRequest) =>
   Effect.gen(function* () {
     const { header, status } = reply
     if (status >= 300 && status < 400) {
@@ -146,20 +180,20 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
     }
     const special = dialect.statuses?.[status]
     let reason = special?.reason ?? meaningOf(status)
-    const candidates = refined[status]
-    if (candidates !== undefined && special?.why === undefined && /json/i.test(header("content-type") ?? "")) {
+    const isExplained = refined[status] !== undefined || dialect.codes !== undefined
+    if (isExplained && special?.why === undefined && /json/i.test(header("content-type") ?? "")) {
       const words = yield* textOf(reply, maxExplanationBytes).pipe(
         Effect.map((text) => explanation(Option.getOrUndefined(parseJson(text)))),
         Effect.timeout(explanationTimeout),
         Effect.orElseSucceed(() => "")
       )
-      const inferred = reasonFor(words)
-      if (inferred !== undefined && candidates.includes(inferred)) reason = inferred
+      reason = reasonInBody(words, status, request, dialect) ?? reason
     }
     const retryAfterMs =
       retryAfterOf(header("retry-after"), yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(header, reason)
     const why = special?.why === undefined ? `it responded ${status}` : `${status}: ${special.why}`
-    return yield* new Refusal({ reason, message: why, retryAfterMs })
+    const isOfSearch = ofRequest.has(status) && reason === "malformed"
+    return yield* new Refusal({ reason, message: why, retryAfterMs, isOfSearch })
   })
 
 /** Only the host, because the full URL contains the query. */
@@ -191,8 +225,11 @@ export const make = (upstream: {
 }): Effect.Effect<Ask, never, UpstreamClient> =>
   Effect.map(UpstreamClient, (client) => {
     const dialect = upstream.dialect ?? {}
-    const read = (reply: Reply): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
-      if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect)
+    const read = (
+      reply: Reply,
+      request: UpstreamRequest
+    ): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
+      if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect, request)
       if (/html/i.test(reply.header("content-type") ?? "")) {
         return refuse("malformed", "it responded with HTML; check its url")
       }
@@ -210,7 +247,7 @@ export const make = (upstream: {
           { ...request, headers },
           (reply) => {
             if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
-            return read(reply)
+            return read(reply, request)
           },
           { mayRepeat: true }
         )

@@ -239,6 +239,7 @@ export class ProviderMonitor {
     const { message, reason } = refusal
     this.refusals += 1
     this.lastRefusal = { at: now, reason, message }
+    if (refusal.isOfSearch === true) return Effect.void
     const before = this.coolDown
     this.coolDown = CoolDown.recordRefusal(before, CoolDown.providerPolicy, refusal, now)
     if (this.coolDown.openings === before.openings) return Effect.void
