@@ -35,6 +35,8 @@ export class PageReader extends Context.Service<
   )
 }
 
+const noReader = new UpstreamError({ message: "No reader of pages is configured.", unsent: true })
+
 const make = Effect.gen(function* () {
   const cache = yield* PageCache
   const fetcher = yield* PageFetcher
@@ -69,9 +71,7 @@ const make = Effect.gen(function* () {
       if (failure === undefined || isAsked(result.failure)) failure = result.failure
       if (!mayBeReadElsewhere(failure)) break
     }
-    return yield* Effect.fail(
-      failure ?? new UpstreamError({ message: "No reader of pages is configured.", unsent: true })
-    )
+    return yield* Effect.fail(failure ?? noReader)
   })
 
   const readAtSite = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
