@@ -289,7 +289,7 @@ export class Auditor {
     const overlapped = others > 0 && figures.quota !== undefined && usedNow + others + request.credits > figures.quota
     if (overlapped) account.isBlurred = true
     if (cost > 0) {
-      this.hold("I4 charged once", isCharged(reply.status), () => `${request.id} is ${reply.status} and cost ${cost}`)
+      this.hold("I4 charged once", isCharged(reply), () => `${request.id} is ${reply.status} and cost ${cost}`)
       const hasEnough = this.charge(request, cost)
       this.hold(
         "I1 never below zero",

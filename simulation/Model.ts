@@ -124,8 +124,12 @@ export const deliveriesPerMinute = 12
 /** R53: time after which a failing webhook is disabled. */
 export const failingMs = 5 * 24 * hour
 
-/** I4: searches with these statuses are charged once, all others never. */
-export const isCharged = (status: number): boolean => status === 200 || status === 502 || status === 504
+/** R76, R19: an error whose text says that the search or row was not sent. */
+export const isUnsent = (text: string): boolean => /No search provider was asked|not started and not charged/.test(text)
+
+/** I4: searches with these statuses are charged once, all others never; nor is a search that was not sent. */
+export const isCharged = ({ status, text }: { readonly status: number; readonly text: string }): boolean =>
+  status === 200 || ((status === 502 || status === 504) && !isUnsent(text))
 
 /** R58, R59: a page that was read is charged once, all others never. */
 export const isPageCharged = (status: number): boolean => status === 200

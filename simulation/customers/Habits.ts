@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { CallerKind } from "../Account.ts"
-import { isCharged } from "../Model.ts"
+import { isCharged, isUnsent } from "../Model.ts"
 import { quiet } from "../store/Store.ts"
 import { firstUrl } from "../world/Upstreams.ts"
 import { credits, type Ended, type Reply } from "./Client.ts"
@@ -59,7 +59,7 @@ const judgeSearch = (me: Person, { outcome, request }: Ended, asked: Asked): voi
   if (outcome._tag === "cut") return
   const { reply } = outcome
   const cost = credits(reply)
-  const due = me.kind === "demo" || !isCharged(reply.status) ? 0 : 1
+  const due = me.kind === "demo" || !isCharged(reply) ? 0 : 1
   me.auditor.hold("I4 the cost", cost === due, () => `${request.id} is ${reply.status} and cost ${cost}`)
   me.auditor.answered(request, reply, cost)
   if (reply.status === 200) judgeResult(me, request.id, asked, JSON.parse(reply.text))
@@ -102,7 +102,7 @@ export const judgeReplay = (me: Person, id: string, keyed: Keyed, reply: Reply):
   const isReplay = reply.headers["idempotent-replayed"] === "true"
   if (isReplay) me.auditor.hold("R44 a replay is free", credits(reply) === 0, () => `${id} cost ${credits(reply)}`)
   if (isReplay || credits(reply) > 0) keyed.reply ??= reply
-  if (first === undefined || !isCharged(reply.status) || keyed.epoch !== me.world.epoch) return
+  if (first === undefined || !isCharged(reply) || keyed.epoch !== me.world.epoch) return
   me.auditor.hold("R44 charged once", isReplay, () => `${id} was run again`)
   const isSame = reply.status === first.status && (reply.status !== 200 || reply.text === first.text)
   me.auditor.hold("R44 the same answer", isSame, () => `${id}: ${reply.text}, first ${first.text}`)
@@ -135,10 +135,11 @@ export const keyedSearch = Effect.fnUntraced(function* (me: Person) {
 interface RowResult extends Partial<Result> {
   readonly status: "ok" | "error"
   readonly error?: string
+  readonly message?: string
 }
 
-const isRowCharged = ({ error, status }: RowResult): boolean =>
-  status === "ok" || error === "upstream_error" || error === "upstream_timeout"
+const isRowCharged = ({ error, message = "", status }: RowResult): boolean =>
+  status === "ok" || ((error === "upstream_error" || error === "upstream_timeout") && !isUnsent(message))
 
 const batchOf = (me: Person, length = me.chance.between(1, 8)) => {
   const rows = Array.from({ length }, () => ({ ...ask(me), page: 1, safe: "off" as const }))

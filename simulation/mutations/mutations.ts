@@ -53,6 +53,18 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: 'credits: principal._tag === "demo" || Result.isFailure(answer) ? 0 : 1'
   },
   {
+    name: "charge what was not sent",
+    file: "src/services/search/Singles.ts",
+    from: "const unsent = kind.unsent(exit.value)",
+    to: "const unsent = kind.unsent(exit.value) && undefined"
+  },
+  {
+    name: "charge a row that was not sent",
+    file: "src/services/search/Batch.ts",
+    from: "const unsent = kind.unsent(state.exit.value)",
+    to: "const unsent = kind.unsent(state.exit.value) && undefined"
+  },
+  {
     name: "a row is written before it is charged",
     file: "src/services/search/Batches.ts",
     from: "const settlement = hold.settlePart(row.entry)",

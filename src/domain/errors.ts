@@ -156,12 +156,17 @@ export class InternalError extends Schema.TaggedError<InternalError>()("internal
   message: Schema.String
 }) {}
 
+/** Set if no provider was asked, so that nothing is charged or logged (R76). Not part of the envelope. */
+const unsent = Schema.optionalKey(Schema.Literal(true))
+
 export class UpstreamError extends Schema.TaggedError<UpstreamError>()("upstream_error", {
-  message: Schema.String
+  message: Schema.String,
+  unsent
 }) {}
 
 export class UpstreamTimeout extends Schema.TaggedError<UpstreamTimeout>()("upstream_timeout", {
-  message: Schema.String
+  message: Schema.String,
+  unsent
 }) {}
 
 /** Nothing is charged (R59). */

@@ -48,8 +48,10 @@ const nextStep = (error: ToolFailure | InternalError, origin: string, nowMs: num
         ? "Try once more, or read another page. Nothing was charged."
         : "Do not call again with this address. Read another page. Nothing was charged."
     case "upstream_error":
+      if (error.unsent === true) return "Nothing was charged. Wait 60 seconds, or call with another target."
       return "One credit was charged. Try once more, or with another target."
     case "upstream_timeout":
+      if (error.unsent === true) return "Nothing was charged. Wait 60 seconds, or call with another target."
       return "One credit was charged. Try once more, with a simpler query or another target."
     case "internal_error":
       return "Wait 60 seconds and call again."

@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { unsentError } from "../../src/domain/providers/Unsent.ts"
 import type { Answer } from "../../src/domain/search/Answer.ts"
 import type { SearchRequest } from "../../src/domain/search/SearchRequest.ts"
 import { Attempts } from "../../src/services/providers/Attempts.ts"
@@ -30,8 +31,16 @@ export const deadlineAfter = (ms: number) => Clock.clockWith((clock) => Effect.s
 /** A search that starts now, with the usual time limit. */
 export const targetSearch = Effect.fnUntraced(function* (request: SearchRequest, attempts = new Attempts()) {
   const { providerTimeout } = yield* Limits
-  const deadline = yield* deadlineAfter(Duration.toMillis(providerTimeout))
-  const search: TargetSearch = { request, deadline, attempts, timeoutError: providerTimedOut(providerTimeout) }
+  const budgetMs = Duration.toMillis(providerTimeout)
+  const search: TargetSearch = {
+    request,
+    account: "acc_test",
+    deadline: yield* deadlineAfter(budgetMs),
+    budgetMs,
+    attempts,
+    timeoutError: providerTimedOut(providerTimeout),
+    unsentError
+  }
   return search
 })
 

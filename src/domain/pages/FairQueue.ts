@@ -34,6 +34,14 @@ export class FairQueue<A> {
     return this.#items
   }
 
+  /** How many waiting items go before the next one of an account, if no further items arrive. */
+  ahead(accountId: string): number {
+    const own = this.#accounts.get(accountId)?.waiting.length ?? 0
+    let others = 0
+    for (const [id, { waiting }] of this.#accounts) if (id !== accountId) others += Math.min(waiting.length, own)
+    return own + others
+  }
+
   /** Returns dropped items: the newest of the account with the most bytes waiting, if the queue exceeds its limits. */
   offer(accountId: string, item: A, bytes: number): ReadonlyArray<A> {
     const account = this.#accounts.get(accountId) ?? { start: this.#virtualNow, running: 0, waiting: [] }

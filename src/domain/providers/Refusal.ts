@@ -23,4 +23,6 @@ export class Refusal extends Data.TaggedError("Refusal")<{
   readonly message: string
   readonly retryAfterMs?: number | undefined
   readonly isLate?: boolean | undefined
+  /** The provider refused what the caller searched for, so that it does not count towards a cool-down. */
+  readonly isOfSearch?: boolean | undefined
 }> {}

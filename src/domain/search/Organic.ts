@@ -1,4 +1,4 @@
-import { decodeHTML } from "entities"
+import { decodeHTMLStrict } from "entities"
 import { getDomain } from "tldts"
 import { parseAddress } from "../net/address.ts"
 import { cutCodePoints, normalizeWhitespace } from "../text.ts"
@@ -16,6 +16,8 @@ export interface UpstreamRow {
   readonly title: string
   readonly snippet: string
   readonly published?: string | undefined
+  /** True if title and snippet are HTML; otherwise they are plain text. */
+  readonly isHtml?: true
 }
 
 const trackingParameter = /^(?:utm_.*|gclid|fbclid)$/i
@@ -67,15 +69,46 @@ const wordBreak = /^<\/?(?:br|p|div|li|ul|ol|td|th|tr|table|h[1-6]|dd|dt|dl|hr|s
 /** Limits the input of the patterns above, whose time may be quadratic. */
 const maxTextUnits = 5_000
 
-/** Removes tags, decodes entities once and collapses whitespace (R12). */
-export const plainText = (html: string): string => {
-  const bounded = html.slice(0, maxTextUnits).toWellFormed()
-  const text = bounded.includes("<")
-    ? bounded.replace(opaqueElement, " ").replace(tag, (match) => (wordBreak.test(match) ? " " : ""))
-    : bounded
-  const decoded = text.includes("&") ? decodeHTML(text) : text
-  return normalizeWhitespace(decoded.includes("\0") ? decoded.replaceAll("\0", " ") : decoded)
+/** Tags with which engines highlight words in text that is otherwise plain. */
+const highlightTag = /<(\/?)(b|strong|em|i|mark)>/gi
+
+/** Removes pairs of highlight tags. A tag without its counterpart, as in "Set<b>", is text. */
+const withoutHighlights = (text: string): string => {
+  const open: Array<{ readonly name: string; readonly match: RegExpExecArray }> = []
+  const paired = new Set<number>()
+  for (const match of text.matchAll(highlightTag)) {
+    const [, slash = "", name = ""] = match
+    const tagName = name.toLowerCase()
+    if (slash === "") {
+      open.push({ name: tagName, match })
+      continue
+    }
+    const start = open.findLastIndex((each) => each.name === tagName)
+    const [opening] = start === -1 ? [] : open.splice(start)
+    if (opening !== undefined) paired.add(opening.match.index).add(match.index)
+  }
+  return text.replace(highlightTag, (tag, _slash, _name, index: number) => (paired.has(index) ? "" : tag))
 }
+
+const withoutTags = (html: string): string =>
+  html.replace(opaqueElement, " ").replace(tag, (match) => (wordBreak.test(match) ? " " : ""))
+
+/** Controls other than tabs and line breaks, which are whitespace. A terminal would execute some of them. */
+const control = /(?![\t\n\v\f\r\u0085])\p{Cc}/gu
+
+const readText = (written: string, stripTags: (text: string) => string): string => {
+  const bounded = written.slice(0, maxTextUnits).toWellFormed()
+  const text = bounded.includes("<") ? stripTags(bounded) : bounded
+  // Strict: without its semicolon, "&copy" is the beginning of a parameter.
+  const decoded = text.includes("&") ? decodeHTMLStrict(text) : text
+  return normalizeWhitespace(decoded.replace(control, ""))
+}
+
+/** Removes tags, decodes entities once, removes controls and collapses whitespace (R12). */
+export const plainText = (html: string): string => readText(html, withoutTags)
+
+/** The same for text that is not HTML: other tags than pairs of highlight tags belong to the text (R12). */
+export const shownText = (text: string): string => readText(text, withoutHighlights)
 
 const limited = (text: string, maxCodePoints: number): string =>
   text.length <= maxCodePoints ? text : cutCodePoints(text, maxCodePoints).trimEnd()
@@ -92,12 +125,13 @@ export const rank = (rows: Iterable<UpstreamRow>, num: number, admits?: Admits):
     const key = identity(url)
     if (seen.has(key)) continue
     seen.add(key)
+    const read = row.isHtml === true ? plainText : shownText
     const result = {
       position: results.length + 1,
-      title: limited(plainText(row.title), maxTitleCodePoints),
+      title: limited(read(row.title), maxTitleCodePoints),
       url: row.url,
       domain: registrableDomain(url.hostname),
-      snippet: limited(plainText(row.snippet), maxSnippetCodePoints)
+      snippet: limited(read(row.snippet), maxSnippetCodePoints)
     }
     results.push(row.published === undefined ? result : { ...result, published: row.published })
   }

@@ -34,6 +34,12 @@ const keepAliveDelayMs = 60_000
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
+/**
+ * The code of the error if a server closes a kept connection when the next request arrives. Servers do so when their
+ * keep-alive time ends; the request can be sent again on a new connection (RFC 9112, 9.3.1).
+ */
+export const staleCode = "ERR_STALE_CONNECTION"
+
 const tooMuch = () => failure("ERR_TOO_MUCH_RECEIVED", "more arrived for one request than its limits allow")
 
 /** Counts since the last write, which marks the next request on a connection that is kept open. */
@@ -47,6 +53,7 @@ class Received {
   private data = 0
   private bytesBefore = 0
   private dataBefore = 0
+  private writtenAtData = 0
 
   constructor(socket: Socket, wire: Socket, maxBytes: number) {
     this.socket = socket
@@ -62,9 +69,15 @@ class Received {
     }
     this.bytes = this.wire.bytesRead
     this.data += chunk?.length ?? 0
+    if (chunk !== undefined) this.writtenAtData = this.written
     const bytes = this.bytes - this.bytesBefore
     const data = this.data - this.dataBefore
     return bytes > this.maxBytes || bytes > maxTlsBytes + 2 * data
+  }
+
+  /** True if earlier requests were answered, and of the answer to the latest one nothing has arrived. */
+  get isUnanswered(): boolean {
+    return this.data > 0 && this.socket.bytesWritten !== this.writtenAtData
   }
 
   /** True if `chunk`, the last one counted, may still be part of a response's head. */
@@ -81,6 +94,10 @@ const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => 
   const received = new Received(socket, wire, maxBytes)
   const push = socket.push.bind(socket)
   socket.push = (chunk, encoding) => {
+    if (chunk === null && received.isUnanswered) {
+      socket.destroy(failure(staleCode, "the server closed a kept connection instead of answering"))
+      return false
+    }
     if (chunk === null) return push(chunk, encoding)
     if (received.isTooMuchWith(chunk)) {
       socket.destroy(tooMuch())
@@ -92,6 +109,9 @@ const limitReceived = (socket: Socket, wire: Socket, maxBytes: number): void => 
       wantsMore = push(chunk.subarray(from, from + pieceBytes))
     return wantsMore
   }
+  socket.on("error", (error) => {
+    if (received.isUnanswered) Object.assign(error, { code: staleCode })
+  })
   const look = setInterval(() => {
     if (received.isTooMuchWith(undefined)) socket.destroy(tooMuch())
   }, lookMs).unref()

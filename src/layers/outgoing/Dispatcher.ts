@@ -41,19 +41,28 @@ const limitInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) =
   })
 }
 
-/** For servers that the operator configured. Callers set their own deadlines. HTTP/2 would escape these limits. */
+/**
+ * For servers that the operator configured. Callers set their own deadlines. HTTP/2 would escape these limits. Without
+ * `keepAlive`, each request has a new connection.
+ */
+export const make = Effect.fnUntraced(function* ({
+  keepAlive = true,
+  maxReceivedBytes
+}: {
+  readonly maxReceivedBytes: number
+  readonly keepAlive?: boolean
+}) {
+  const opening = new Set<() => void>()
+  const options: Agent.Options = {
+    connect: connector({ connectTimeoutMs, maxReceivedBytes }, opening),
+    allowH2: false,
+    maxHeaderSize: maxHeadBytes,
+    ...(keepAlive ? {} : { pipelining: 0 })
+  }
+  const agent = yield* NodeHttpClient.makeDispatcherOptions(options)
+  yield* Effect.addFinalizer(() => Effect.sync(() => opening.forEach((giveUp) => void giveUp())))
+  return agent.compose(limitInformational)
+})
+
 export const layer = (limits: { readonly maxReceivedBytes: number }): Layer.Layer<NodeHttpClient.Dispatcher> =>
-  Layer.effect(
-    NodeHttpClient.Dispatcher,
-    Effect.gen(function* () {
-      const opening = new Set<() => void>()
-      const options: Agent.Options = {
-        connect: connector({ connectTimeoutMs, ...limits }, opening),
-        allowH2: false,
-        maxHeaderSize: maxHeadBytes
-      }
-      const agent = yield* NodeHttpClient.makeDispatcherOptions(options)
-      yield* Effect.addFinalizer(() => Effect.sync(() => opening.forEach((giveUp) => void giveUp())))
-      return agent.compose(limitInformational)
-    })
-  )
+  Layer.effect(NodeHttpClient.Dispatcher, make(limits))

@@ -1,7 +1,9 @@
-import { Clock, Effect, Metric, Option, Schema, Semaphore } from "effect"
-import { Refusal } from "../../domain/providers/Refusal.ts"
+import { Clock, Effect, Metric, Schema } from "effect"
+import type { Refusal } from "../../domain/providers/Refusal.ts"
 import { Pacer } from "../../services/providers/Pacer.ts"
+import type { CallLimits, Turn } from "../../services/providers/Turn.ts"
 import { providerWait } from "../../services/telemetry/Metrics.ts"
+import { CallQueue } from "./CallQueue.ts"
 
 const concurrencyRule = { message: "must be a whole number from 1 to 10000" }
 const paceRule = { message: "must be a number from 0.001 to 10000" }
@@ -22,13 +24,11 @@ export const options = {
 /** More than a healthy provider needs, and few enough that a slow one cannot use up sockets and memory. */
 const defaultConcurrency = 256
 
-/** Maximum delay behind a reserved slot. A later call reserves a new slot. */
-const maxLatenessMs = 150
-
-/** Refuses a call as `busy` if it would wait longer than `maxQueueMs`. */
-export type Gate = <A, E>(call: Effect.Effect<A, E>, maxQueueMs: number) => Effect.Effect<A, E | Refusal>
-
-const busy = (what: string) => new Refusal({ reason: "busy", message: `${what} set for it in the provider file` })
+/** A provider's call limits: `concurrency` in this process, and `requestsPerSecond` in all processes together. */
+export interface Gate extends CallLimits {
+  /** Runs a call in its turn. Refuses it as `busy`, without a wait if that is certain, if its turn comes too late. */
+  readonly run: <A, E>(call: Effect.Effect<A, E>, turn: Turn) => Effect.Effect<A, E | Refusal>
+}
 
 export const make = (
   name: string,
@@ -36,48 +36,25 @@ export const make = (
 ): Effect.Effect<Gate, never, Pacer> =>
   Effect.gen(function* () {
     const pacer = yield* Pacer
-    const concurrency = bounds.concurrency ?? defaultConcurrency
-    const permits = yield* Semaphore.make(concurrency)
-    const perSecond = bounds.requestsPerSecond
-
-    const awaitSlot = Effect.fnUntraced(function* (deadline: number, perSecond: number) {
-      while (true) {
-        const startedAt = yield* Clock.currentTimeMillis
-        const waitMs = yield* pacer.take({ name, perSecond, withinMs: deadline - startedAt })
-        if (waitMs === undefined)
-          return yield* busy(`no slot is free in time within the ${perSecond} requests per second`)
-        if (waitMs > 0) yield* Effect.sleep(waitMs)
-        // Includes the time that the pacer, which may be Redis, took to respond.
-        if ((yield* Clock.currentTimeMillis) - startedAt - waitMs <= maxLatenessMs) return
-      }
-    })
-
+    const context = yield* Effect.context<never>()
+    const { concurrency = defaultConcurrency, requestsPerSecond } = bounds
+    const pace = requestsPerSecond === undefined ? undefined : { name, perSecond: requestsPerSecond, take: pacer.take }
+    const queue = new CallQueue(concurrency, pace, context)
     const waitSeconds = providerWait.of(name)
+    const measureWait = (startedAt: number) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => Metric.update(waitSeconds, (now - startedAt) / 1000))
 
-    const paced = <A, E>(
-      call: Effect.Effect<A, E>,
-      startedAt: number,
-      deadline: number
-    ): Effect.Effect<A, E | Refusal> => {
-      const measured = Clock.clockWith((clock) =>
-        Effect.andThen(Metric.update(waitSeconds, (clock.currentTimeMillisUnsafe() - startedAt) / 1000), call)
-      )
-      return perSecond === undefined ? measured : Effect.andThen(awaitSlot(deadline, perSecond), measured)
-    }
-
-    const queued = <A, E>(call: Effect.Effect<A, E>, startedAt: number, withinMs: number) =>
-      Effect.gen(function* () {
-        // Scoped, so that a permit granted just as the wait times out is released.
-        const permit = yield* Effect.timeoutOption(Semaphore.takeScoped(permits, 1), withinMs)
-        if (Option.isNone(permit)) return yield* busy(`it has all ${concurrency} calls in flight`)
-        return yield* paced(call, startedAt, startedAt + withinMs)
-      }).pipe(Effect.scoped)
-
-    return (call, maxQueueMs) =>
-      Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-        Effect.flatMap(
-          Semaphore.withPermitsIfAvailable(permits, 1, paced(call, startedAt, startedAt + maxQueueMs)),
-          Option.match({ onNone: () => queued(call, startedAt, maxQueueMs), onSome: Effect.succeed })
+    return {
+      expectedWaitMs: (account, now) => queue.expectedWaitMs(account, now),
+      run: <A, E>(call: Effect.Effect<A, E>, turn: Turn) =>
+        Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+          queue.inTurn(
+            turn,
+            Effect.suspend((): Effect.Effect<A, E | Refusal> => {
+              const refusal = turn.send()
+              return refusal === undefined ? Effect.andThen(measureWait(startedAt), call) : Effect.fail(refusal)
+            })
+          )
         )
-      )
+    }
   })

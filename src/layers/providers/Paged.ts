@@ -2,7 +2,8 @@ import { Clock, Effect, Result } from "effect"
 import type { Refusal } from "../../domain/providers/Refusal.ts"
 import { type CallPlan, type Capabilities, planCalls, type UpstreamCall } from "../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
-import { defaultQueueMs, type Provider } from "../../services/providers/Provider.ts"
+import { defaultTurn, type Provider } from "../../services/providers/Provider.ts"
+import type { CallLimits, Turn } from "../../services/providers/Turn.ts"
 import { withSpan } from "../../services/telemetry/Tracing.ts"
 
 const maxConcurrentPages = 4
@@ -11,15 +12,14 @@ const maxConcurrentPages = 4
 export const make = (
   name: string,
   capabilities: Capabilities,
-  fetchPage: (call: UpstreamCall, maxQueueMs: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
+  limits: CallLimits,
+  fetchPage: (call: UpstreamCall, turn: Turn) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 ): Provider => {
-  const fetchWithSpan = (call: UpstreamCall, maxQueueMs: number) =>
-    withSpan("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () =>
-      fetchPage(call, maxQueueMs)
-    )
+  const fetchWithSpan = (call: UpstreamCall, turn: Turn) =>
+    withSpan("Provider.page", { kind: "client", attributes: { "quarry.page": call.page } }, () => fetchPage(call, turn))
 
-  const fetchFollowing = Effect.fnUntraced(function* (calls: ReadonlyArray<UpstreamCall>, maxQueueMs: number) {
-    const answers = yield* Effect.forEach(calls, (call) => Effect.result(fetchWithSpan(call, maxQueueMs)), {
+  const fetchFollowing = Effect.fnUntraced(function* (calls: ReadonlyArray<UpstreamCall>, turn: Turn) {
+    const answers = yield* Effect.forEach(calls, (call) => Effect.result(fetchWithSpan(call, turn)), {
       concurrency: maxConcurrentPages
     })
     const rows: Array<UpstreamRow> = []
@@ -34,10 +34,10 @@ export const make = (
     return rows
   })
 
-  const run = ({ first, following, skip }: CallPlan, maxQueueMs: number) => {
-    if (following.length === 0) return Effect.map(fetchPage(first, maxQueueMs), (rows) => rows.slice(skip))
+  const run = ({ first, following, skip }: CallPlan, turn: Turn) => {
+    if (following.length === 0) return Effect.map(fetchPage(first, turn), (rows) => rows.slice(skip))
     return Effect.map(
-      Effect.all([fetchWithSpan(first, maxQueueMs), fetchFollowing(following, maxQueueMs)], { concurrency: 2 }),
+      Effect.all([fetchWithSpan(first, turn), fetchFollowing(following, turn)], { concurrency: 2 }),
       ([rows, more]) => [...rows.slice(skip), ...more]
     )
   }
@@ -45,9 +45,10 @@ export const make = (
   return {
     name,
     capabilities,
-    search: (request, maxQueueMs = defaultQueueMs) =>
+    limits,
+    search: (request, turn = defaultTurn) =>
       request.options === undefined
-        ? run(planCalls(capabilities, request), maxQueueMs)
-        : Effect.flatMap(Clock.currentTimeMillis, (now) => run(planCalls(capabilities, request, now), maxQueueMs))
+        ? run(planCalls(capabilities, request), turn)
+        : Effect.flatMap(Clock.currentTimeMillis, (now) => run(planCalls(capabilities, request, now), turn))
   }
 }

@@ -5,6 +5,7 @@ import type { Capabilities, UpstreamCall } from "../../domain/search/Capabilitie
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { Pacer } from "../../services/providers/Pacer.ts"
 import type { Provider } from "../../services/providers/Provider.ts"
+import type { Turn } from "../../services/providers/Turn.ts"
 import * as ApiKeys from "./ApiKeys.ts"
 import * as Gate from "./Gate.ts"
 import * as Paged from "./Paged.ts"
@@ -20,6 +21,8 @@ export interface AnswerShape {
   readonly url: string
   readonly title: string
   readonly snippet: string | ((row: object) => unknown)
+  /** True if title and snippet are HTML. Plain text keeps its tags (R12). */
+  readonly isHtml?: true
   readonly published?: string
   /** The error that a 200 response without rows reports, or an empty string. Defaults to the `error` field. */
   readonly problem?: (json: object) => string
@@ -51,7 +54,12 @@ const readRow = (shape: AnswerShape, row: unknown, nowMs: number): ReadonlyArray
   const url = at(row, [shape.url])
   if (typeof url !== "string") return []
   const snippet = typeof shape.snippet === "string" ? at(row, [shape.snippet]) : shape.snippet(row)
-  const read = { url, title: textOf(at(row, [shape.title])), snippet: textOf(snippet) }
+  const read = {
+    url,
+    title: textOf(at(row, [shape.title])),
+    snippet: textOf(snippet),
+    ...(shape.isHtml === true ? { isHtml: shape.isHtml } : {})
+  }
   const published = shape.published === undefined ? undefined : readPublished(at(row, [shape.published]), nowMs)
   return [published === undefined ? read : { ...read, published }]
 }
@@ -103,16 +111,16 @@ export const type = (api: SearchApi): ProviderType<UpstreamClient | Pacer> =>
 
         return (named): Provider => {
           const engine = named ?? api.engines?.[0] ?? ""
-          const send = (call: UpstreamCall, maxQueueMs: number, key: Redacted.Redacted | undefined) =>
-            Effect.flatMap(ask(api.request(call, { url, engine, key }), maxQueueMs), (json) => {
+          const send = (call: UpstreamCall, turn: Turn, key: Redacted.Redacted | undefined) =>
+            Effect.flatMap(ask(api.request(call, { url, engine, key }), turn), (json) => {
               const shape = call.options?.isNews === true ? (api.newsAnswer ?? api.answer) : api.answer
               return Clock.clockWith((clock) => readAnswer(shape, json, clock.currentTimeMillisUnsafe()))
             })
           return Paged.make(
             named === undefined ? name : `${name}/${named}`,
             api.capabilities(engine),
-            (call, maxQueueMs) =>
-              keys.length === 0 ? send(call, maxQueueMs, undefined) : withKey((key) => send(call, maxQueueMs, key))
+            gate,
+            (call, turn) => (keys.length === 0 ? send(call, turn, undefined) : withKey((key) => send(call, turn, key)))
           )
         }
       })

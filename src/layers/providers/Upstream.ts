@@ -2,6 +2,7 @@ import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
 import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
 import { Refusal, type RefusalReason } from "../../domain/providers/Refusal.ts"
+import type { Turn } from "../../services/providers/Turn.ts"
 import { currentSpan, traceContext } from "../../services/telemetry/Tracing.ts"
 import type { Gate } from "./Gate.ts"
 import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
@@ -53,7 +54,8 @@ const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | Co
     return Effect.map(decompressed(encoding, body, limit), (text) => text.toString("utf8"))
   })
 
-const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+/** Some servers send a byte order mark, which JSON.parse refuses. */
+const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text.replace(/^\ufeff/, "")))
 
 /** Fields in which upstreams explain an error. Others, such as the limits of a plan, would be misread. */
 const explaining = ["error", "errors", "message", "detail", "code", "msg", "tag", "error_description", "status"]
@@ -100,8 +102,12 @@ export const reasonFor = (words: string): RefusalReason | undefined => {
 const refined: { readonly [status: number]: ReadonlyArray<RefusalReason> | undefined } = {
   400: ["quota", "unauthorized", "rate_limited"],
   403: ["quota", "unauthorized", "rate_limited", "blocked"],
+  422: ["quota", "unauthorized", "rate_limited"],
   429: ["quota", "blocked"]
 }
+
+/** Says that the search itself is refused. It depends on the caller, so it must not count against the provider. */
+const ofRequest: ReadonlySet<number> = new Set([400, 413, 414, 422, 431])
 
 const meaningOf = (status: number): RefusalReason => {
   if (status === 401 || status === 403) return "unauthorized"
@@ -111,23 +117,59 @@ const meaningOf = (status: number): RefusalReason => {
   return status >= 500 ? "unreachable" : "malformed"
 }
 
-/** Milliseconds of a Retry-After header in either form (RFC 9110, 10.2.3). */
-const retryAfterOf = (header: string | undefined, now: number): number | undefined => {
-  if (header === undefined) return undefined
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+const httpDate = /^[a-z]{3,9},? \S/i
+
+/**
+ * Milliseconds of a Retry-After header in either form (RFC 9110, 10.2.3). Fractions are rounded up to whole seconds. A
+ * value that is neither, or that has passed, says nothing, so that the usual cool-down with its growth applies.
+ */
+export const retryAfterOf = (header: string | undefined, now: number): number | undefined => {
+  const value = header?.trim() ?? ""
+  if (/^\d+(\.\d*)?$/.test(value)) return Math.ceil(Number(value)) * 1000
+  const ms = httpDate.test(value) ? Date.parse(value) - now : Number.NaN
+  return ms > 0 ? ms : undefined
 }
 
 export interface Dialect {
   readonly statuses?: {
     readonly [status: number]: { readonly reason: RefusalReason; readonly why?: string } | undefined
   }
+  /** The documented codes in the body of an error, which tell more than its status. */
+  readonly codes?: { readonly [code: string]: RefusalReason | undefined }
   /** Time until the upstream accepts calls again, if it does not send Retry-After. */
   readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
 
+const word = /[\p{L}\p{N}_]+/gu
+
+const stringsIn = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value === "string") return [value]
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : []
+}
+
+/** The words that the request itself sent, of which an error may quote some. */
+const ownWords = ({ body, parameters }: UpstreamRequest): ReadonlySet<string> => {
+  const sent = [...new URLSearchParams(parameters).values(), ...stringsIn(Option.getOrUndefined(parseJson(body ?? "")))]
+  return new Set(sent.flatMap((text) => text.toLowerCase().match(word) ?? []))
+}
+
+const reasonInBody = (
+  words: string,
+  status: number,
+  request: UpstreamRequest,
+  { codes = {} }: Dialect
+): RefusalReason | undefined => {
+  const tokens = words.match(word) ?? []
+  const code = tokens.find((token) => Object.hasOwn(codes, token))
+  if (code !== undefined) return codes[code]
+  // An error of the request may quote the query, and a search for "api key" is not a rejected key.
+  const own = ofRequest.has(status) ? ownWords(request) : new Set<string>()
+  const inferred = reasonFor(tokens.filter((token) => !own.has(token.toLowerCase())).join(" "))
+  return inferred !== undefined && refined[status]?.includes(inferred) === true ? inferred : undefined
+}
+
 /** The body is never quoted: it may be a proxy's page, or repeat the API key. */
-const refuseStatus = (reply: Reply, dialect: Dialect) =>
+const refuseStatus = (reply: Reply, dialect: Dialect, request: UpstreamRequest) =>
   Effect.gen(function* () {
     const { header, status } = reply
     if (status >= 300 && status < 400) {
@@ -138,20 +180,20 @@ const refuseStatus = (reply: Reply, dialect: Dialect) =>
     }
     const special = dialect.statuses?.[status]
     let reason = special?.reason ?? meaningOf(status)
-    const candidates = refined[status]
-    if (candidates !== undefined && special?.why === undefined && /json/i.test(header("content-type") ?? "")) {
+    const isExplained = refined[status] !== undefined || dialect.codes !== undefined
+    if (isExplained && special?.why === undefined && /json/i.test(header("content-type") ?? "")) {
       const words = yield* textOf(reply, maxExplanationBytes).pipe(
         Effect.map((text) => explanation(Option.getOrUndefined(parseJson(text)))),
         Effect.timeout(explanationTimeout),
         Effect.orElseSucceed(() => "")
       )
-      const inferred = reasonFor(words)
-      if (inferred !== undefined && candidates.includes(inferred)) reason = inferred
+      reason = reasonInBody(words, status, request, dialect) ?? reason
     }
     const retryAfterMs =
       retryAfterOf(header("retry-after"), yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(header, reason)
     const why = special?.why === undefined ? `it responded ${status}` : `${status}: ${special.why}`
-    return yield* new Refusal({ reason, message: why, retryAfterMs })
+    const isOfSearch = ofRequest.has(status) && reason === "malformed"
+    return yield* new Refusal({ reason, message: why, retryAfterMs, isOfSearch })
   })
 
 /** Only the host, because the full URL contains the query. */
@@ -174,7 +216,7 @@ const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal =>
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
-export type Ask = (request: UpstreamRequest, maxQueueMs: number) => Effect.Effect<unknown, Refusal>
+export type Ask = (request: UpstreamRequest, turn: Turn) => Effect.Effect<unknown, Refusal>
 
 /** Upstreams are hostile: sizes are limited, only JSON is read, and a redirect would take credentials elsewhere. */
 export const make = (upstream: {
@@ -183,8 +225,11 @@ export const make = (upstream: {
 }): Effect.Effect<Ask, never, UpstreamClient> =>
   Effect.map(UpstreamClient, (client) => {
     const dialect = upstream.dialect ?? {}
-    const read = (reply: Reply): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
-      if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect)
+    const read = (
+      reply: Reply,
+      request: UpstreamRequest
+    ): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
+      if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect, request)
       if (/html/i.test(reply.header("content-type") ?? "")) {
         return refuse("malformed", "it responded with HTML; check its url")
       }
@@ -197,10 +242,15 @@ export const make = (upstream: {
       Effect.flatMap(currentSpan, (span) => {
         if (span?.sampled === true) describeRequest(span, request)
         const headers = { ...request.headers, ...accepting, ...traceparent(span) }
-        return client.exchange({ ...request, headers }, (reply) => {
-          if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
-          return read(reply)
-        })
+        // Searches and reads change nothing, so that they can be repeated.
+        return client.exchange(
+          { ...request, headers },
+          (reply) => {
+            if (span?.sampled === true) span.attribute("http.response.status_code", reply.status)
+            return read(reply, request)
+          },
+          { mayRepeat: true }
+        )
       }).pipe(Effect.mapError(refusalOf))
-    return (request, maxQueueMs) => upstream.gate(call(request), maxQueueMs)
+    return (request, turn) => upstream.gate.run(call(request), turn)
   })

@@ -1,7 +1,7 @@
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Context, Data, Effect, Layer, Predicate, Result } from "effect"
 import { Bytes } from "../outgoing/Bytes.ts"
+import { staleCode } from "../outgoing/Connection.ts"
 import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
@@ -24,42 +24,62 @@ export interface Reply {
 export class UpstreamClient extends Context.Service<
   UpstreamClient,
   {
-    /** Closes the connection if `use` ends without having read the body. */
+    /**
+     * Closes the connection if `use` ends without having read the body. A request that may be repeated is sent once more,
+     * on a new connection, if the server closed a kept connection without a byte of an answer.
+     */
     readonly exchange: <A, E, R>(
       request: UpstreamRequest,
-      use: (reply: Reply) => Effect.Effect<A, E, R>
+      use: (reply: Reply) => Effect.Effect<A, E, R>,
+      options?: { readonly mayRepeat: boolean }
     ) => Effect.Effect<A, E | ConnectionFailed, R>
   }
 >()("quarry/layers/providers/UpstreamClient") {
   static readonly layer: Layer.Layer<UpstreamClient> = Layer.effect(
     UpstreamClient,
-    Effect.map(NodeHttpClient.Dispatcher, (dispatcher) =>
-      UpstreamClient.of({
-        exchange: (request, use) =>
-          Effect.suspend(() => {
-            const { body, headers, method, parameters } = request
-            const url = URL.parse(request.url)
-            if (url === null) return Effect.fail(new ConnectionFailed({ code: "invalid address" }))
-            const exchange = new Exchange()
-            const head = exchange.start(dispatcher, {
-              method,
-              origin: url.origin,
-              path: parameters === "" ? url.pathname : `${url.pathname}?${parameters}`,
-              headers,
-              body,
-              // Callers set their own deadlines.
-              headersTimeout: 0,
-              bodyTimeout: 0
-            })
-            return Effect.ensuring(
-              Effect.flatMap(head, use),
-              Effect.sync(() => exchange.close())
-            )
-          })
+    Effect.gen(function* () {
+      const dispatcher = yield* BoundedDispatcher.make({ maxReceivedBytes })
+      // The other kept connections may be closed too.
+      const newConnections = yield* BoundedDispatcher.make({ maxReceivedBytes, keepAlive: false })
+      return UpstreamClient.of({
+        exchange: (request, use, { mayRepeat } = { mayRepeat: false }) => {
+          const once = send(dispatcher, request, use)
+          if (!mayRepeat) return once
+          return Effect.catchIf(once, isStale, () => send(newConnections, request, use))
+        }
       })
-    )
-  ).pipe(Layer.provide(BoundedDispatcher.layer({ maxReceivedBytes })))
+    })
+  )
 }
+
+const isStale = (error: unknown): error is ConnectionFailed =>
+  error instanceof ConnectionFailed && error.code === staleCode
+
+const send = <A, E, R>(
+  dispatcher: Dispatcher,
+  request: UpstreamRequest,
+  use: (reply: Reply) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | ConnectionFailed, R> =>
+  Effect.suspend(() => {
+    const { body, headers, method, parameters } = request
+    const url = URL.parse(request.url)
+    if (url === null) return Effect.fail(new ConnectionFailed({ code: "invalid address" }))
+    const exchange = new Exchange()
+    const head = exchange.start(dispatcher, {
+      method,
+      origin: url.origin,
+      path: parameters === "" ? url.pathname : `${url.pathname}?${parameters}`,
+      headers,
+      body,
+      // Callers set their own deadlines.
+      headersTimeout: 0,
+      bodyTimeout: 0
+    })
+    return Effect.ensuring(
+      Effect.flatMap(head, use),
+      Effect.sync(() => exchange.close())
+    )
+  })
 
 type Ended = Result.Result<Buffer, BodyTooLarge | ConnectionFailed>
 

@@ -9,7 +9,7 @@ import type { RowFailure, RowKind } from "../search/Batch.ts"
 import { type Batches, makeBatches } from "../search/Batches.ts"
 import { pageDuration } from "../telemetry/Metrics.ts"
 import { describePage } from "../telemetry/Tracing.ts"
-import { countPage, PageReader, type PageReading, toPageEntry } from "./PageReader.ts"
+import { countPage, PageReader, type PageReading, toPageEntry, unsentReading } from "./PageReader.ts"
 
 /** Limits concurrent pages of non-streamed batches in this process, because each may have 5 MiB. */
 const maxRunning = 64
@@ -47,6 +47,7 @@ const makeKind = (reader: PageReader["Service"]): RowKind<PageRequest, PageReadi
   run: (principal, request) => reader.read(payer(principal), request),
   keyOf: ({ url }) => url,
   shared: (reading) => (Result.isSuccess(reading.copy) ? { ...reading, cached: true, durationMs: 0 } : undefined),
+  unsent: unsentReading,
   late: (durationMs) => ({ copy: Result.fail(PageUnreadable.because("timed_out")), cached: false, durationMs }),
   toEntry: toPageEntry,
   toBody: ({ id }, request, { copy }) =>

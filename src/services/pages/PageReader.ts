@@ -1,9 +1,10 @@
 import { Clock, Context, Duration, Effect, Layer, Metric, Result } from "effect"
 import { type AccountPrincipal, defaultSource, type Principal } from "../../domain/accounts/Principal.ts"
-import { PageUnreadable, UpstreamError } from "../../domain/errors.ts"
+import { PageUnreadable, UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
 import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
+import { unsentFailure } from "../../domain/providers/Unsent.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { callerOf, type LogPlace } from "../search/DispatchedSearch.ts"
@@ -34,6 +35,8 @@ export class PageReader extends Context.Service<
   )
 }
 
+const noReader = new UpstreamError({ message: "No reader of pages is configured.", unsent: true })
+
 const make = Effect.gen(function* () {
   const cache = yield* PageCache
   const fetcher = yield* PageFetcher
@@ -57,7 +60,7 @@ const make = Effect.gen(function* () {
     return copy
   })
 
-  /** The last reader's failure is the page's. */
+  /** The failure of the last reader that was asked is the page's. */
   const readByAny = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
     let failure: ReadFailure | undefined
     for (const reader of readers) {
@@ -65,10 +68,10 @@ const make = Effect.gen(function* () {
         reader === direct ? readDirectly(url, accountId, budget) : reader.read(new URL(url), budget)
       const result = yield* Effect.result(run)
       if (Result.isSuccess(result)) return result.success
-      failure = result.failure
+      if (failure === undefined || isAsked(result.failure)) failure = result.failure
       if (!mayBeReadElsewhere(failure)) break
     }
-    return yield* Effect.fail(failure ?? new UpstreamError({ message: "No reader of pages is configured." }))
+    return yield* Effect.fail(failure ?? noReader)
   })
 
   const readAtSite = Effect.fnUntraced(function* (url: string, accountId: string, budget: Duration.Duration) {
@@ -105,6 +108,12 @@ const make = Effect.gen(function* () {
   })
 })
 
+const isAsked = (failure: ReadFailure): boolean => failure._tag === "page_unreadable" || failure.unsent !== true
+
+/** The error of a page that no reader was asked for (R76). */
+export const unsentReading = ({ copy }: PageReading): UpstreamError | UpstreamTimeout | undefined =>
+  Result.isFailure(copy) && copy.failure._tag !== "page_unreadable" ? unsentFailure(copy.failure) : undefined
+
 const isTimeout = (failure: ReadFailure): boolean =>
   failure._tag === "upstream_timeout" || (failure._tag === "page_unreadable" && failure.reason === "timed_out")
 
@@ -138,6 +147,9 @@ export const toPageEntry = (
     }
   }
 }
+
+export const countUnsentPage = (error: string, durationMs: number) =>
+  Metric.update(pageDuration.of("page", error, "false"), durationMs / 1000)
 
 export const countPage = (operation: "page" | "row", { cached, durationMs, outcome, page }: LogEntry) =>
   Metric.update(pageDuration.of(operation, page?.reason ?? outcome, String(cached)), durationMs / 1000)

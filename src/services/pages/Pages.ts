@@ -5,7 +5,7 @@ import type { PageRequest } from "../../domain/pages/PageRequest.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { makeSingles, type Settlement, type SingleKind, type Singles } from "../search/Singles.ts"
 import { describePage } from "../telemetry/Tracing.ts"
-import { countPage, PageReader, type PageReading, toPageEntry } from "./PageReader.ts"
+import { countPage, countUnsentPage, PageReader, type PageReading, toPageEntry, unsentReading } from "./PageReader.ts"
 import type { ReadFailure } from "./PageReaders.ts"
 import { PageSettings } from "./PageSettings.ts"
 
@@ -28,12 +28,14 @@ export class Pages extends Context.Service<Pages, Singles<AccountPrincipal, Page
         describe: (span, { url }, withText) => describePage(span, url, withText),
         check: () => Effect.undefined,
         run: reader.read,
+        unsent: unsentReading,
         toEntry: toPageEntry,
         toBody: (id, request, { copy }) => Result.map(copy, (copy) => toPageResult(id, request, copy)),
         // Only a page that was read is kept. Its text is not checked again.
         keep: (body) => JSON.stringify(Result.getOrUndefined(body)),
         restore: (text) => Result.succeed(JSON.parse(text)),
-        count: (entry) => countPage("page", entry)
+        count: (entry) => countPage("page", entry),
+        countUnsent: (_, { _tag }, { durationMs }) => countUnsentPage(_tag, durationMs)
       }
       return yield* makeSingles(kind)
     })

@@ -1,4 +1,6 @@
+import type { UnsentReason } from "../../domain/providers/Unsent.ts"
 import type { LoggedReason, LoggedRefusal } from "../../domain/search/LogEntry.ts"
+import type { Deadline } from "../search/Deadlines.ts"
 
 /** Limits a log entry, because an operator may configure many providers with long names. */
 const maxRefusals = 8
@@ -10,6 +12,8 @@ export class Attempt {
   /** Undefined while it runs, and if it succeeded. */
   reason: LoggedReason | undefined
   endedAt: number | undefined
+  /** False while it waits for the provider's call limits. */
+  isSent = false
   /** For results that were merged: how many of the search's results only this provider had. */
   only: number | undefined
 
@@ -35,8 +39,10 @@ export class Attempt {
 export class Attempts {
   private readonly attempts: Array<Attempt> = []
   private readonly skipped: Array<Attempt> = []
-  /** The attempts of an identical search whose lookup this one shares. */
-  private joined: Attempts | undefined
+  /** The attempts of an identical search whose lookup this one shares, and when this one joined. */
+  private joined: { readonly attempts: Attempts; readonly at: Deadline } | undefined
+  private firstSentAt: Deadline | undefined
+  private readonly onSent: Array<(sentAt: Deadline) => void> = []
   /** The reason recorded for attempts that still run when the search ends. */
   private openReason: LoggedReason = "timeout"
 
@@ -46,8 +52,47 @@ export class Attempts {
     return attempt
   }
 
-  join(other: Attempts): void {
-    this.joined = other
+  join(attempts: Attempts, at: Deadline): void {
+    this.joined = { attempts, at }
+    attempts.whenSent((sentAt) => this.tellSent(Math.max(at, sentAt)))
+  }
+
+  /** Calls the function when the search is first sent to a provider, at once if that has happened. */
+  whenSent(onSent: (sentAt: Deadline) => void): void {
+    const { sentAt } = this
+    if (sentAt === undefined) this.onSent.push(onSent)
+    else onSent(sentAt)
+  }
+
+  private tellSent(sentAt: Deadline): void {
+    for (const onSent of this.onSent.splice(0)) onSent(sentAt)
+  }
+
+  /** Records that a provider was asked. */
+  send(at: Deadline, attempt?: Attempt): void {
+    if (attempt !== undefined) attempt.isSent = true
+    if (this.firstSentAt !== undefined) return
+    this.firstSentAt = at
+    this.tellSent(at)
+  }
+
+  hasAsked(provider: string): boolean {
+    return this.attempts.some((attempt) => attempt.isSent && attempt.provider === provider)
+  }
+
+  /** When the search, or the lookup that it shares, was first sent to a provider. Undefined if it was not. */
+  get sentAt(): Deadline | undefined {
+    if (this.firstSentAt !== undefined || this.joined === undefined) return this.firstSentAt
+    const { at, attempts } = this.joined
+    return attempts.sentAt === undefined ? undefined : Math.max(at, attempts.sentAt)
+  }
+
+  /** Why providers were not asked. The cool-down of all of a provider's keys counts as its own. */
+  get unsentReasons(): ReadonlySet<UnsentReason> {
+    const unsent = [...this.skipped, ...this.attempts.filter(({ isSent }) => !isSent)]
+    return new Set(
+      unsent.map(({ reason = "busy" }) => (reason === "busy" || reason === "unserved" ? reason : "cool_down"))
+    )
   }
 
   /** Ends running attempts because the batch has ended. */
@@ -77,6 +122,6 @@ export class Attempts {
     const isRefusal = ({ endedAt, reason }: Attempt) => reason !== undefined || (hasFailed && endedAt === undefined)
     const refused = this.attempts.filter(isRefusal)
     const own = hasFailed ? [...refused, ...this.skipped] : refused
-    return this.joined === undefined ? own : [...this.joined.entries(hasFailed), ...own]
+    return this.joined === undefined ? own : [...this.joined.attempts.entries(hasFailed), ...own]
   }
 }

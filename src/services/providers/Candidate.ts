@@ -2,40 +2,65 @@ import { Clock, Effect, type Tracer } from "effect"
 import { UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
 import { makeAdmits } from "../../domain/options/SearchOptions.ts"
 import type { Refusal } from "../../domain/providers/Refusal.ts"
+import type { UnsentReason } from "../../domain/providers/Unsent.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { LoggedReason } from "../../domain/search/LogEntry.ts"
 import { rank, type UpstreamRow } from "../../domain/search/Organic.ts"
 import { Ranking } from "../../domain/search/Ranking.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
-import { type Deadline, timeLeft } from "../search/Deadlines.ts"
+import { type Deadline, deadlineIn, timeLeft } from "../search/Deadlines.ts"
 import { describeProvider, withSpan } from "../telemetry/Tracing.ts"
 import type { Attempt, Attempts } from "./Attempts.ts"
 import { type Provider, unservedBy } from "./Provider.ts"
-import type { ProviderMonitor } from "./ProviderMonitor.ts"
+import type { AttemptTimes, ProviderMonitor } from "./ProviderMonitor.ts"
 
 export type SearchError = UpstreamError | UpstreamTimeout
 
 export interface TargetSearch {
   readonly request: SearchRequest
+  /** Accounts share each provider's call limits fairly. */
+  readonly account: string
+  /** The end of the search. A row of a batch may wait for its turn until its batch ends (R77). */
   readonly deadline: Deadline
+  /** The time for all providers together, from when the first one is asked. */
+  readonly budgetMs: number
   readonly attempts: Attempts
   /** The error if the deadline passes before a provider answers. */
   readonly timeoutError: UpstreamTimeout
+  /** The error if no provider was asked (R76). */
+  readonly unsentError: (reasons: ReadonlySet<UnsentReason>) => SearchError
 }
+
+/** What an attempt may use of its search's time: a share of what is left, and not the last `reserveMs`. */
+export interface AttemptShare {
+  readonly share: number
+  readonly reserveMs?: number
+  /** The last provider may use the whole rest, and wait longer for its turn. */
+  readonly isLast: boolean
+}
+
+/** The end of a search that is sent now or was sent before. */
+const sentDeadline = ({ attempts, budgetMs, deadline }: TargetSearch, clock: Clock.Clock): Deadline =>
+  Math.min(deadline, attempts.sentAt === undefined ? deadlineIn(clock, budgetMs) : attempts.sentAt + budgetMs)
+
+/** Milliseconds that providers have if the search is sent now. */
+export const budgetLeft = (search: TargetSearch, clock: Clock.Clock): number =>
+  timeLeft(clock, sentDeadline(search, clock))
 
 /** An entry of a target's list: one provider, or several whose results are merged. */
 export interface Candidate {
   /** Returns the reason that it cannot serve a search; undefined if it can. */
   readonly unserved: (request: SearchRequest) => string | undefined
   readonly admits: (now: number, request: SearchRequest) => boolean
+  /** Milliseconds that the search would wait for the call limits. */
+  readonly waitMs: (search: TargetSearch, now: number) => number
   /** True if it may be called during its cool-down if no other is left. */
   readonly isLastResort: (request: SearchRequest) => boolean
   /** Undefined while there are too few answers. */
   readonly slowMs: () => number | undefined
-  readonly recordOvertaking: Effect.Effect<void>
+  readonly recordOvertaking: (search: TargetSearch) => Effect.Effect<void>
   readonly leaveOut: (search: TargetSearch, now: number) => void
-  /** `until` is at or before the search's deadline. */
-  readonly attempt: (search: TargetSearch, until: Deadline, isLast: boolean) => Effect.Effect<Answer, SearchError>
+  readonly attempt: (search: TargetSearch, share: AttemptShare) => Effect.Effect<Answer, SearchError>
 }
 
 export const upstreamError = new UpstreamError({
@@ -64,26 +89,53 @@ const describeRefusal = (
 /** Recorded for an attempt cancelled because its batch ended. The provider is not at fault: it still had time. */
 const cutOff = { reason: "cut_off", message: "the batch ended before the provider answered" } as const
 
-/** The share of an attempt's time that it may wait for the call limit. The last provider may wait longer. */
-const queueShare = { last: 0.8, others: 0.3 }
+/** The share of its time that an attempt may wait for a turn while another provider is left. */
+const queueShare = 0.3
+
+/** The last provider may wait until this much of the search's time is left, which is enough for most responses. */
+const minCallMs = 1_000
+
+const shareOf = (end: Deadline, share: number, clock: Clock.Clock): Deadline =>
+  share === 1 ? end : deadlineIn(clock, timeLeft(clock, end) * share)
+
+const timesOf = (
+  search: TargetSearch,
+  entry: Attempt,
+  { isLast, reserveMs = 0, share }: AttemptShare,
+  clock: Clock.Clock
+): AttemptTimes => {
+  const waitUntil = shareOf(search.deadline, share, clock)
+  const queueUntil = isLast ? waitUntil - minCallMs : deadlineIn(clock, timeLeft(clock, waitUntil) * queueShare)
+  let until: Deadline | undefined
+  return {
+    account: search.account,
+    waitUntil,
+    // Once the search is sent, its further calls may wait for most of its time.
+    maxWaitMs: () => timeLeft(clock, until === undefined ? queueUntil : until - minCallMs),
+    send: () => {
+      search.attempts.send(deadlineIn(clock, 0), entry)
+      until = Math.min(shareOf(sentDeadline(search, clock), share, clock), search.deadline - reserveMs)
+      return until
+    }
+  }
+}
 
 /** Calls a provider in a span of its own and logs its refusal. The caller ends `entry` after a success. */
 export const call = (
-  { request }: TargetSearch,
+  search: TargetSearch,
   monitor: ProviderMonitor,
   entry: Attempt,
-  until: Deadline,
-  isLast: boolean
+  share: AttemptShare
 ): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> =>
   Clock.clockWith((clock) => {
-    const maxQueueMs = timeLeft(clock, until) * (isLast ? queueShare.last : queueShare.others)
+    const { request } = search
     const rows = withSpan("Provider.search", { kind: "client" }, (span) => {
       describeAttempt(span, monitor.provider, request)
       const onRefusal = (refusal: Refusal) => {
         entry.end(clock.currentTimeMillisUnsafe(), refusal.reason)
         return describeRefusal(span, refusal)
       }
-      const rows = monitor.attempt(request, until, { maxQueueMs, onRefusal })
+      const rows = monitor.attempt(request, timesOf(search, entry, share, clock), onRefusal)
       if (!span.sampled) return rows
       return Effect.onInterrupt(rows, () => (entry.reason === "cut_off" ? describeRefusal(span, cutOff) : Effect.void))
     })
@@ -99,14 +151,15 @@ export const single = (monitor: ProviderMonitor): Candidate => {
     admits: (now) => monitor.admits(now),
     isLastResort: () => monitor.isLastResort,
     slowMs: () => monitor.slowMs,
-    recordOvertaking: monitor.recordOvertaking,
+    waitMs: ({ account }, now) => monitor.waitMs(account, now),
+    recordOvertaking: ({ attempts }) => (attempts.hasAsked(provider.name) ? monitor.recordOvertaking : Effect.void),
     leaveOut: ({ attempts, request }, now) =>
       attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now),
-    attempt: (search, until, isLast) =>
+    attempt: (search, share) =>
       Clock.clockWith((clock) => {
         const { attempts, request, timeoutError } = search
         const entry = attempts.start(provider.name, clock.currentTimeMillisUnsafe())
-        return Effect.matchEffect(call(search, monitor, entry, until, isLast), {
+        return Effect.matchEffect(call(search, monitor, entry, share), {
           onSuccess: (rows) => {
             entry.end(clock.currentTimeMillisUnsafe())
             const ranking = new Ranking(rank(rows, request.num, makeAdmits(request.options)))

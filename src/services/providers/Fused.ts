@@ -5,9 +5,15 @@ import type { Answer } from "../../domain/search/Answer.ts"
 import { rank, type UpstreamRow } from "../../domain/search/Organic.ts"
 import { Ranking } from "../../domain/search/Ranking.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
-import type { Deadline } from "../search/Deadlines.ts"
 import type { Attempt } from "./Attempts.ts"
-import { type Candidate, call, type SearchError, type TargetSearch, upstreamError } from "./Candidate.ts"
+import {
+  type AttemptShare,
+  type Candidate,
+  call,
+  type SearchError,
+  type TargetSearch,
+  upstreamError
+} from "./Candidate.ts"
 import { type Fusion, fusedNames, unservedBy } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 
@@ -76,9 +82,9 @@ const stop = (
     members,
     ({ entry, hasEnded, monitor }, index) => {
       if (hasEnded) return Effect.void
-      if (isLate) entry.end(now, "timeout")
+      if (isLate) entry.end(now, entry.isSent ? "timeout" : "busy")
       fibers[index]?.interruptUnsafe()
-      return isLate
+      return isLate && entry.isSent
         ? monitor.recordLateness(`no response within ${waitMs} ms of the other providers of its target`)
         : Effect.void
     },
@@ -110,16 +116,14 @@ const askAll = (
   search: TargetSearch,
   monitors: ReadonlyArray<ProviderMonitor>,
   { need, waitMs }: Options,
-  until: Deadline,
-  isLast: boolean
+  share: AttemptShare
 ): Effect.Effect<Answer, SearchError> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const members = startMembers(search, monitors, clock.currentTimeMillisUnsafe())
     const progress = new Progress(members, need)
-    const end = Math.min(until, search.deadline - mergeMs)
     const fibers = yield* Effect.forEach(members, (member) => {
-      const run = Effect.match(call(search, member.monitor, member.entry, end, isLast), {
+      const run = Effect.match(call(search, member.monitor, member.entry, { ...share, reserveMs: mergeMs }), {
         onSuccess: (rows) => {
           member.entry.end(clock.currentTimeMillisUnsafe())
           progress.end(member, rows)
@@ -151,15 +155,17 @@ export const fused = (monitors: ReadonlyArray<ProviderMonitor>, options: Options
     admits: (now, request) => able(request).filter((monitor) => monitor.admits(now)).length >= options.need,
     isLastResort: (request) => able(request).filter(({ isLastResort }) => isLastResort).length >= options.need,
     slowMs: () => undefined,
-    recordOvertaking: Effect.void,
+    recordOvertaking: () => Effect.void,
+    waitMs: ({ account, request }, now) => {
+      const waits = admitted(request, now).map((monitor) => monitor.waitMs(account, now))
+      return waits.toSorted((a, b) => a - b)[options.need - 1] ?? 0
+    },
     leaveOut: ({ attempts, request }, now) => {
       for (const { provider } of monitors) {
         attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now)
       }
     },
-    attempt: (search, until, isLast) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        askAll(search, admitted(search.request, now), options, until, isLast)
-      )
+    attempt: (search, share) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => askAll(search, admitted(search.request, now), options, share))
   }
 }

@@ -9,10 +9,16 @@ export interface Pace {
 }
 
 /**
- * The interval between two calls. Even spacing keeps every second within `perSecond`. It is 25 % longer than necessary,
- * because a call on a new connection arrives late and thus closer to the next.
+ * The interval between two calls. Even spacing keeps every second within `perSecond`. It is longer than necessary by a
+ * quarter, at most by 100 ms, because a call on a new connection arrives late and thus closer to the next.
  */
-export const intervalMs = (perSecond: number): number => 1_250 / perSecond
+export const intervalMs = (perSecond: number): number => 1_000 / perSecond + marginMs(perSecond)
+
+const marginMs = (perSecond: number): number => Math.min(250 / perSecond, 100)
+
+/** How late a call may use its slot without bringing more than `perSecond` calls into a second. */
+export const maxLatenessMs = (perSecond: number): number =>
+  Math.min(Math.max(1, Math.floor(perSecond)) * marginMs(perSecond), 150)
 
 /** Assigns time slots to calls, so that all callers together respect an upstream's rate limit. Never fails. */
 export class Pacer extends Context.Service<

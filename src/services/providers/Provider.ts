@@ -4,9 +4,10 @@ import { type Capabilities, unsupportedReason } from "../../domain/search/Capabi
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import type { Target } from "../../domain/search/Target.ts"
+import { type CallLimits, type Turn, unsharedTurn } from "./Turn.ts"
 
-/** The longest wait for a provider's call limit, unless the caller sets another. */
-export const defaultQueueMs = 1_000
+/** For calls that belong to no search of an account. */
+export const defaultTurn: Turn = unsharedTurn(1_000)
 
 /** A search provider, with its engine. */
 export interface Provider {
@@ -16,11 +17,13 @@ export interface Provider {
   readonly capabilities?: Capabilities
   /** True for a built-in index without documents. Absent for other providers. */
   readonly isEmpty?: (target: Target) => Effect.Effect<boolean>
+  /** Without limits, a search is sent as soon as it is called. With them, each call waits for its turn. */
+  readonly limits?: CallLimits
   /**
-   * Returns rows `(page - 1) * num + 1` to `page * num` in rank order, or a few more, which ranking cuts (R13). Each
-   * call waits at most `maxQueueMs` for the call limit. The provider must support the request (`unservedBy`).
+   * Returns rows `(page - 1) * num + 1` to `page * num` in rank order, or a few more, which ranking cuts (R13). The
+   * provider must support the request (`unservedBy`).
    */
-  readonly search: (request: SearchRequest, maxQueueMs?: number) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
+  readonly search: (request: SearchRequest, turn?: Turn) => Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal>
 }
 
 /** Several providers that are asked at once, and whose results are merged (R63). */

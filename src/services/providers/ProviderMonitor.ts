@@ -7,6 +7,7 @@ import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { type Deadline, type Deadlines, timeLeft } from "../search/Deadlines.ts"
 import { providerDuration } from "../telemetry/Metrics.ts"
 import { namesOf, type Provider } from "./Provider.ts"
+import type { Turn } from "./Turn.ts"
 
 /** Enough samples for a p95, and few enough to follow a provider that slows down. */
 const maxSamples = 128
@@ -53,8 +54,38 @@ const minHedgeSamples = 20
 
 type Rows = ReadonlyArray<UpstreamRow>
 
+/** An attempt whose provider was asked. */
+interface Sent {
+  readonly at: number
+  readonly until: Deadline
+  readonly ms: number
+  readonly isProbe: boolean
+}
+
+/** How long one search may wait for a provider and use it. */
+export interface AttemptTimes extends Pick<Turn, "account" | "maxWaitMs"> {
+  /** The end of the wait for a turn. */
+  readonly waitUntil: Deadline
+  /** The end of the attempt if it is sent now. Called once, when the provider is asked. */
+  readonly send: () => Deadline
+}
+
+/** For calls that no account pays for: everything until one deadline. */
+export const timesUntil = (deadline: Deadline): Effect.Effect<AttemptTimes> =>
+  Clock.clockWith((clock) =>
+    Effect.succeed({
+      account: "",
+      waitUntil: deadline,
+      maxWaitMs: () => timeLeft(clock, deadline),
+      send: () => deadline
+    })
+  )
+
 const lateRefusal = (ms: number) =>
   new Refusal({ reason: "timeout", message: `no response in ${Math.round(ms)} ms`, isLate: true })
+
+const noTurn = new Refusal({ reason: "busy", message: "its call limits left no slot in time" })
+const cooledDown = new Refusal({ reason: "busy", message: "it began to cool down while the search waited for it" })
 
 /** The outcome in metrics: `abandoned` if another attempt was faster or the caller left. */
 const outcomeOf = (exit: Exit.Exit<Rows, Refusal>, refusal: Refusal | undefined) => {
@@ -101,33 +132,55 @@ export class ProviderMonitor {
     return CoolDown.phase(this.coolDown, now)
   }
 
+  /** Milliseconds that a search of this account would wait for the provider's call limits. */
+  waitMs(account: string, now: number): number {
+    return this.provider.limits?.expectedWaitMs(account, now) ?? 0
+  }
+
   /**
-   * Calls the provider until the deadline and records the result. An attempt interrupted at its deadline is a
-   * `timeout`. `onRefusal` also runs for interrupted attempts, which no error handler would see.
+   * Calls the provider and records the result. The attempt's time begins when the provider is asked; an attempt
+   * interrupted at its end is a `timeout`. `onRefusal` also runs for interrupted attempts, which no error handler would
+   * see.
    */
   attempt(
     request: SearchRequest,
-    deadline: Deadline,
-    options: { readonly maxQueueMs?: number; readonly onRefusal?: (refusal: Refusal) => Effect.Effect<void> } = {}
+    times: AttemptTimes,
+    onRefusal?: (refusal: Refusal) => Effect.Effect<void>
   ): Effect.Effect<Rows, Refusal> {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
-      const isProbe = CoolDown.isProbe(this.coolDown, startedAt)
-      if (isProbe) this.coolDown = CoolDown.startProbe(this.coolDown)
-      const ms = timeLeft(clock, deadline)
-      const search = Effect.suspend(() => this.provider.search(request, options.maxQueueMs)).pipe(
-        Effect.catchCause((cause) => this.refuseDefect(cause))
-      )
-      const bounded = this.deadlines.within(search, deadline, () => Effect.fail(lateRefusal(ms)))
+      const { openings } = this.coolDown
+      let sent: Sent | undefined
+      const late = () => (sent === undefined ? noTurn : lateRefusal(sent.ms))
+      const search = (move: (deadline: Deadline) => void) => {
+        const send = (): Refusal | undefined => {
+          if (sent !== undefined) return undefined
+          const now = clock.currentTimeMillisUnsafe()
+          if (this.coolDown.openings > openings && !this.admits(now) && !this.isLastResort) return cooledDown
+          const isProbe = CoolDown.isProbe(this.coolDown, now)
+          if (isProbe) this.coolDown = CoolDown.startProbe(this.coolDown)
+          const until = times.send()
+          sent = { at: now, until, ms: timeLeft(clock, until), isProbe }
+          move(until)
+          return undefined
+        }
+        if (this.provider.limits === undefined) send()
+        const turn: Turn = { account: times.account, maxWaitMs: times.maxWaitMs, send }
+        return Effect.suspend(() => this.provider.search(request, turn)).pipe(
+          Effect.catchCause((cause) => this.refuseDefect(cause))
+        )
+      }
+      const bounded = this.deadlines.withinMoving(search, times.waitUntil, () => Effect.fail(late()))
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
-        if (isProbe) this.coolDown = CoolDown.endProbe(this.coolDown)
-        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, deadline) ? lateRefusal(ms) : undefined)
+        if (sent?.isProbe === true) this.coolDown = CoolDown.endProbe(this.coolDown)
+        const isCutOff = this.isCutOff(exit, sent?.until ?? times.waitUntil)
+        const refusal = refusalOf(exit) ?? (isCutOff ? late() : undefined)
         const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
         const measure = Metric.update(duration, (now - startedAt) / 1000)
-        if (refusal === undefined) return Effect.andThen(measure, this.recordAnswer(exit, startedAt, now))
+        if (refusal === undefined) return Effect.andThen(measure, this.recordAnswer(exit, sent?.at ?? startedAt, now))
         const record = Effect.andThen(measure, this.recordRefusal(refusal, now))
-        return options.onRefusal === undefined ? record : Effect.andThen(record, options.onRefusal(refusal))
+        return onRefusal === undefined ? record : Effect.andThen(record, onRefusal(refusal))
       })
     })
   }
@@ -186,6 +239,7 @@ export class ProviderMonitor {
     const { message, reason } = refusal
     this.refusals += 1
     this.lastRefusal = { at: now, reason, message }
+    if (refusal.isOfSearch === true) return Effect.void
     const before = this.coolDown
     this.coolDown = CoolDown.recordRefusal(before, CoolDown.providerPolicy, refusal, now)
     if (this.coolDown.openings === before.openings) return Effect.void

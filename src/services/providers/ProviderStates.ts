@@ -6,7 +6,7 @@ import { Deadlines } from "../search/Deadlines.ts"
 import { observe } from "../telemetry/Instrument.ts"
 import { breakerState } from "../telemetry/Metrics.ts"
 import { namesOf, type Provider, unservedBy } from "./Provider.ts"
-import { ProviderMonitor, type ProviderState } from "./ProviderMonitor.ts"
+import { ProviderMonitor, type ProviderState, timesUntil } from "./ProviderMonitor.ts"
 
 export interface ProviderCheck {
   readonly state: ProviderState
@@ -76,7 +76,7 @@ const check = Effect.fnUntraced(function* (monitor: ProviderMonitor, request: Se
   const reason = unservedBy(monitor.provider, request)
   const attempt =
     reason === undefined
-      ? monitor.attempt(request, deadline)
+      ? Effect.flatMap(timesUntil(deadline), (times) => monitor.attempt(request, times))
       : Effect.fail(new Refusal({ reason: "unserved", message: reason }))
   const end = yield* Effect.result(attempt)
   const now = yield* Clock.currentTimeMillis

@@ -6,8 +6,7 @@ import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
 import { labelOf, type TargetLabels } from "../../domain/search/TargetLabels.ts"
-import { deadlineIn, timeLeft } from "../search/Deadlines.ts"
-import { type Candidate, type SearchError, single, type TargetSearch, upstreamError } from "./Candidate.ts"
+import { budgetLeft, type Candidate, type SearchError, single, type TargetSearch, upstreamError } from "./Candidate.ts"
 import { fused } from "./Fused.ts"
 import { membersOf, type Provider, type ProviderEntry } from "./Provider.ts"
 import { ProviderStates } from "./ProviderStates.ts"
@@ -31,6 +30,21 @@ const candidatesFor = (
   return admitted.length > 0 ? admitted : able.filter((candidate) => candidate.isLastResort(request))
 }
 
+/** A search does not wait longer than this for one provider while another one can be asked at once. */
+const maxTurnMs = 2_000
+
+/** Puts providers that can be asked at once first, if the first one would keep the search waiting too long (R77). */
+const readyFirst = (
+  candidates: ReadonlyArray<Candidate>,
+  search: TargetSearch,
+  now: number
+): ReadonlyArray<Candidate> => {
+  const [first] = candidates
+  if (candidates.length < 2 || first === undefined || first.waitMs(search, now) <= maxTurnMs) return candidates
+  const isReady = (candidate: Candidate) => candidate.waitMs(search, now) === 0
+  return [...candidates.filter(isReady), ...candidates.filter((candidate) => !isReady(candidate))]
+}
+
 const noteLeftOut = (
   search: TargetSearch,
   all: ReadonlyArray<Candidate>,
@@ -43,7 +57,8 @@ const noteLeftOut = (
 
 /** For searches whose target has no provider. */
 const unservedError = new UpstreamError({
-  message: "This target has no search provider on this server. Nothing was charged."
+  message: "This target has no search provider on this server. Nothing was charged.",
+  unsent: true
 })
 
 /** Calls providers one after another. Each gets an equal share of the remaining time, so that one can hang. */
@@ -52,11 +67,9 @@ const failOver = (
   [first, ...others]: ReadonlyArray<Candidate>
 ): Effect.Effect<Answer, SearchError> => {
   if (first === undefined) return Effect.fail(upstreamError)
-  if (others.length === 0) return first.attempt(search, search.deadline, true)
-  return Clock.clockWith((clock) => {
-    const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
-    return Effect.catch(first.attempt(search, deadlineIn(clock, shareMs), false), () => failOver(search, others))
-  })
+  if (others.length === 0) return first.attempt(search, { share: 1, isLast: true })
+  const share = 1 / (others.length + 1)
+  return Effect.catch(first.attempt(search, { share, isLast: false }), () => failOver(search, others))
 }
 
 /**
@@ -68,17 +81,18 @@ const hedge = (
   [first, ...others]: ReadonlyArray<Candidate>
 ): Effect.Effect<Answer, SearchError> => {
   if (first === undefined) return Effect.fail(upstreamError)
-  if (others.length === 0) return first.attempt(search, search.deadline, true)
+  if (others.length === 0) return first.attempt(search, { share: 1, isLast: true })
   return Clock.clockWith((clock) => {
-    const shareMs = timeLeft(clock, search.deadline) / (others.length + 1)
+    const share = 1 / (others.length + 1)
+    const shareMs = budgetLeft(search, clock) * share
     const failure = Latch.makeUnsafe(false)
     const slowness = Effect.sleep(Math.min(first.slowMs() ?? shareMs, shareMs))
     const second = hedge(search, others).pipe(
       // The race interrupts the first attempt, which therefore cannot record its own slowness.
-      Effect.tap(() => (Latch.isOpen(failure) ? Effect.void : first.recordOvertaking))
+      Effect.tap(() => (Latch.isOpen(failure) ? Effect.void : first.recordOvertaking(search)))
     )
     return Effect.race(
-      Effect.tapError(first.attempt(search, search.deadline, false), () => failure.open),
+      Effect.tapError(first.attempt(search, { share: 1, isLast: false }), () => failure.open),
       Effect.andThen(Effect.raceFirst(failure.await, slowness), second)
     )
   })
@@ -136,11 +150,11 @@ const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Ef
 export class Providers extends Context.Service<
   Providers,
   {
-    /** Returns a provider's ranked answer, at the latest at the deadline. */
+    /** Returns a provider's ranked answer, at the latest at the deadline. The error says if no provider was asked. */
     readonly search: (search: TargetSearch) => Effect.Effect<Answer, SearchError>
     /**
      * Fails if no provider of the target supports the search's options (R62). Returns an error if the target has no
-     * provider or no documents. Such searches are not dispatched, because they would be charged.
+     * provider or no documents.
      */
     readonly check: (request: SearchRequest) => Effect.Effect<UpstreamError | undefined, UnsupportedParameter>
     /** False without a provider or documents. */
@@ -155,13 +169,18 @@ export class Providers extends Context.Service<
       Effect.gen(function* () {
         const lists = yield* candidatesOf(table)
         const search = (search: TargetSearch) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          Clock.clockWith((clock) => {
             const { request } = search
+            // A search that joined another one may have used up its time when that one failed.
+            if (budgetLeft(search, clock) === 0) return Effect.fail(search.timeoutError)
+            const now = clock.currentTimeMillisUnsafe()
             const ofTarget = lists.get(request.target) ?? []
             const candidates = candidatesFor(ofTarget, request, now)
             noteLeftOut(search, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
-            return strategy(search, candidates)
+            return Effect.mapError(strategy(search, readyFirst(candidates, search, now)), (error) =>
+              search.attempts.sentAt === undefined ? search.unsentError(search.attempts.unsentReasons) : error
+            )
           })
         const serves = (target: Target) => servedBy(table[target].flatMap(membersOf), target)
         return Providers.of({

@@ -6,9 +6,10 @@ import {
   type PageUnreadable,
   UnsupportedParameter,
   type UpstreamError,
-  UpstreamTimeout
+  type UpstreamTimeout
 } from "../../domain/errors.ts"
 import { forbiddenTarget } from "../../domain/keys/KeyBounds.ts"
+import { unsentRow } from "../../domain/providers/Unsent.ts"
 import type { BatchBody } from "../../domain/search/BulkResult.ts"
 import type { LogEntry, LoggedRefusal } from "../../domain/search/LogEntry.ts"
 import type { InvalidSearch } from "../../domain/search/SearchRequest.ts"
@@ -17,7 +18,8 @@ import type { Ids } from "../Ids.ts"
 import { Attempts } from "../providers/Attempts.ts"
 import { requestId } from "../telemetry/CurrentRecord.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
-import type { LogPlace } from "./DispatchedSearch.ts"
+import { deadlineIn } from "./Deadlines.ts"
+import type { BatchEnd, LogPlace } from "./DispatchedSearch.ts"
 
 export type AnyRowBody = { readonly status: "ok" } | { readonly status: "error"; readonly error: string }
 
@@ -34,13 +36,23 @@ export interface RowKind<Q, D, B extends AnyRowBody> {
   readonly maxRunning: number
   readonly targetOf: (request: Q) => AnyTarget
   readonly check: (rows: AskedRows<Q>) => Effect.Effect<AskedRows<Q>>
-  readonly run: (principal: Principal, request: Q, attempts: Attempts) => Effect.Effect<D>
+  readonly run: (principal: Principal, request: Q, attempts: Attempts, batch: BatchEnd) => Effect.Effect<D>
+  /** The error of a row that asked no provider, and is therefore free and not logged (R76). */
+  readonly unsent: (end: D) => RowFailure | undefined
   /** Requests with the same key share one answer within a batch (R15). */
   readonly keyOf: (request: Q) => string
   /** The result for a row that shares this one's answer; undefined if it must run itself. */
   readonly shared: (end: D) => D | undefined
-  /** The result of a row that was still running when its batch ended. `within` is the batch's time budget. */
-  readonly late: (durationMs: number, within: string, refusals: ReadonlyArray<LoggedRefusal>) => D
+  /**
+   * The result of a row that was still running when its batch ended; undefined if no provider had been asked. `within`
+   * is the batch's time budget.
+   */
+  readonly late: (
+    durationMs: number,
+    within: string,
+    attempts: Attempts,
+    refusals: ReadonlyArray<LoggedRefusal>
+  ) => D | undefined
   readonly toEntry: (principal: Principal, request: Q, place: LogPlace, end: D) => LogEntry
   readonly toBody: (entry: LogEntry, request: Q, end: D) => B
   readonly errorRow: (error: RowFailure) => B
@@ -155,8 +167,12 @@ export const runRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   hooks: RowHooks<Q, D>
 ) {
   const count = Math.min(concurrencyOf(batch.principal), batch.waiting.length)
+  const end: BatchEnd = {
+    deadline: yield* Clock.clockWith((clock) => Effect.succeed(deadlineIn(clock, Duration.toMillis(deps.budget)))),
+    within: Duration.format(deps.budget)
+  }
   const run = Effect.all(
-    Array.from({ length: count }, () => runWorker(deps, batch, hooks)),
+    Array.from({ length: count }, () => runWorker(deps, batch, hooks, end)),
     { concurrency: "unbounded", discard: true }
   )
   const workers = yield* hooks.admit(run, count).pipe(Effect.interruptible, Effect.forkIn(deps.scope))
@@ -185,7 +201,8 @@ export interface RowHooks<Q, D> {
 const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   deps: RowDeps<Q, D, B>,
   batch: Batch<Q, D>,
-  hooks: RowHooks<Q, D>
+  hooks: RowHooks<Q, D>,
+  end: BatchEnd
 ) {
   const clock = yield* Clock.Clock
   while (batch.waiting.length > 0) {
@@ -194,7 +211,7 @@ const runWorker = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
     if (row?.state._tag !== "waiting") return
     const { request } = row.state
     row.state = { _tag: "running", request, since: clock.currentTimeMillisUnsafe() }
-    const run = runOnce(deps, batch, request, row.attempts)
+    const run = runOnce(deps, batch, request, row.attempts, end)
     if ((yield* sampledSpan) !== undefined) row.span = yield* Effect.makeSpan("quarry.row")
     const exit = yield* Effect.exit(
       row.span === undefined ? run : Effect.provideService(run, Tracer.ParentSpan, row.span)
@@ -212,12 +229,13 @@ const runOnce = <Q, D, B extends AnyRowBody>(
   { kind }: RowDeps<Q, D, B>,
   { answers, principal }: Batch<Q, D>,
   request: Q,
-  attempts: Attempts
+  attempts: Attempts,
+  batchEnd: BatchEnd
 ): Effect.Effect<D> => {
   const key = kind.keyOf(request)
   const answer = answers.get(key)
   if (answer !== undefined) return Effect.succeed(answer)
-  return Effect.map(kind.run(principal, request, attempts), (end) => {
+  return Effect.map(kind.run(principal, request, attempts, batchEnd), (end) => {
     const shared = kind.shared(end)
     if (shared !== undefined) answers.set(key, shared)
     return end
@@ -273,18 +291,17 @@ const endOf = <Q, D, B extends AnyRowBody>(
     case "rejected":
       return Result.fail(state.error)
     case "waiting":
-      return Result.fail(
-        new UpstreamTimeout({
-          message: `The batch's ${within} ended before this row started. It was not charged; send it again.`
-        })
-      )
+      return Result.fail(unsentRow(within))
     case "running": {
-      const end = kind.late(nowMs - state.since, within, attempts.refusals(true, nowMs))
-      return Result.succeed({ request: state.request, end })
+      const end = kind.late(nowMs - state.since, within, attempts, attempts.refusals(true, nowMs))
+      return end === undefined ? Result.fail(unsentRow(within)) : Result.succeed({ request: state.request, end })
     }
-    case "done":
-      return Exit.isSuccess(state.exit)
+    case "done": {
+      if (Exit.isFailure(state.exit)) return Result.fail(internalError)
+      const unsent = kind.unsent(state.exit.value)
+      return unsent === undefined
         ? Result.succeed({ request: state.request, end: state.exit.value })
-        : Result.fail(internalError)
+        : Result.fail(unsent)
+    }
   }
 }

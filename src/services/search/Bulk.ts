@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Metric, Result } from "effect"
 import { UpstreamTimeout } from "../../domain/errors.ts"
+import { unsentFailure } from "../../domain/providers/Unsent.ts"
 import type { RowBody } from "../../domain/search/BulkResult.ts"
 import { keepBatch, restoreBatch } from "../../domain/search/KeptAnswer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -40,13 +41,15 @@ const makeKind = (
   maxRunning,
   targetOf: ({ target }) => target,
   check: (rows) => rejectUnserved(providers, rows),
-  run: (_, request, attempts) => dispatch(request, attempts),
+  run: (principal, request, attempts, batch) => dispatch({ principal, request, attempts, batch }),
+  unsent: ({ answer }) => unsentFailure(Result.isFailure(answer) ? answer.failure : undefined),
   keyOf: cacheKey,
   shared: ({ answer }) =>
     Result.isFailure(answer)
       ? undefined
       : { answer: Result.succeed({ ...answer.success, cached: true }), durationMs: 0, refusals: [] },
-  late: (durationMs, within, refusals) => {
+  late: (durationMs, within, attempts, refusals) => {
+    if (attempts.sentAt === undefined) return undefined
     const error = new UpstreamTimeout({
       message: `The search provider did not answer before the batch's ${within} ended.`
     })

@@ -70,21 +70,45 @@ export class Deadlines {
     deadline: Deadline,
     late: (ended: Effect.Effect<void>) => Effect.Effect<B, F>
   ): Effect.Effect<A | B, E | F, R> {
+    return this.withinMoving(() => effect, deadline, late)
+  }
+
+  /** `within` for an effect that can move its own deadline. */
+  withinMoving<A, E, R, B, F>(
+    run: (move: (deadline: Deadline) => void) => Effect.Effect<A, E, R>,
+    deadline: Deadline,
+    late: (ended: Effect.Effect<void>) => Effect.Effect<B, F>
+  ): Effect.Effect<A | B, E | F, R> {
     return Effect.contextWith((context: Context.Context<R>) =>
       Effect.callback<A | B, E | F>((resume) => {
+        let current = deadline
+        let cancel = (): void => undefined
+        let isArmed = false
+        const arm = () => {
+          cancel()
+          cancel = this.at(current, () => {
+            isArmed = false
+            unobserve()
+            fiber.interruptUnsafe()
+            resume(late(Fiber.await(fiber)))
+          })
+        }
+        const effect = run((deadline) => {
+          current = deadline
+          if (isArmed) arm()
+        })
         const fiber = Effect.runForkWith(context)(effect)
         const end = fiber.pollUnsafe()
         if (end !== undefined) return resume(end)
         const unobserve = fiber.addObserver((exit) => {
+          isArmed = false
           cancel()
           resume(exit)
         })
-        const cancel = this.at(deadline, () => {
-          unobserve()
-          fiber.interruptUnsafe()
-          resume(late(Fiber.await(fiber)))
-        })
+        isArmed = true
+        arm()
         return Effect.suspend(() => {
+          isArmed = false
           cancel()
           return Fiber.interrupt(fiber)
         })

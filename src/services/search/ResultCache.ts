@@ -1,4 +1,4 @@
-import { Cause, Context, Effect, type Exit, Metric, Result, type Scope, type Tracer } from "effect"
+import { Cause, Clock, Context, Effect, type Exit, Metric, Result, type Scope, type Tracer } from "effect"
 import type { UpstreamTimeout } from "../../domain/errors.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -6,7 +6,7 @@ import type { Attempts } from "../providers/Attempts.ts"
 import type { TargetSearch } from "../providers/Candidate.ts"
 import { cacheLookups } from "../telemetry/Metrics.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
-import { Deadlines } from "./Deadlines.ts"
+import { type Deadline, Deadlines, deadlineIn } from "./Deadlines.ts"
 import { type Flight, Flights } from "./Flights.ts"
 
 /** Larger responses are not cached: a few of them would evict thousands of others. */
@@ -87,6 +87,12 @@ const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
     answer === undefined ? Effect.andThen(count("miss"), lookUp(wait)) : Effect.as(count("hit"), answer)
   )
 
+/** A row may wait until its batch ends, but once it is sent, its own time runs (R77). */
+const onEarlierEnd = ({ attempts, budgetMs, deadline }: TargetSearch, move: (deadline: Deadline) => void): void =>
+  attempts.whenSent((sentAt) => {
+    if (sentAt + budgetMs < deadline) move(sentAt + budgetMs)
+  })
+
 const startFlight = <E, R>(
   wait: Wait<E, R>,
   span: Tracer.Span | undefined
@@ -95,16 +101,28 @@ const startFlight = <E, R>(
     Effect.callback((resume) => {
       const { deadlines, flights, key, search } = wait
       const flight = flights.start(key, getOrLookUp(wait), context, { span, attempts: search.attempts })
-      let cancel = (): void => undefined
+      let isOver = false
+      let cancelTimer = (): void => undefined
+      const cancel = () => {
+        isOver = true
+        cancelTimer()
+      }
       const leave = flights.addWaiter(key, flight, (exit) => {
         cancel()
         resume(exit)
       })
-      if (flight.fiber.pollUnsafe() === undefined) {
-        cancel = deadlines.at(search.deadline, () => {
+      const setDeadline = (deadline: Deadline) => {
+        if (isOver) return
+        cancelTimer()
+        cancelTimer = deadlines.at(deadline, () => {
+          isOver = true
           leave()
           resume(Effect.fail(search.timeoutError))
         })
+      }
+      if (flight.fiber.pollUnsafe() === undefined) {
+        setDeadline(search.deadline)
+        onEarlierEnd(search, setDeadline)
       }
       return Effect.sync(() => {
         cancel()
@@ -118,18 +136,23 @@ const joinFlight = <E, R>(
   wait: Wait<E, R>,
   flight: Flight<Answer, unknown, Starter>,
   span: Tracer.Span | undefined
-): Effect.Effect<Answer, E | UpstreamTimeout, R> => {
-  const { deadlines, flights, key, search } = wait
-  span?.attribute("quarry.joined", true)
-  const { note } = flight
-  search.attempts.join(note.attempts)
-  if (note.span !== undefined) span?.addLinks([{ span: note.span, attributes: {} }])
-  const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
-    Effect.sync(flights.addWaiter(key, flight, (exit) => resume(Effect.succeed(exit))))
-  )
-  const answer = Effect.flatMap(end, (exit) => Effect.andThen(count("joined"), answerOf(exit, wait)))
-  return deadlines.within(answer, search.deadline, () => Effect.fail(search.timeoutError))
-}
+): Effect.Effect<Answer, E | UpstreamTimeout, R> =>
+  Clock.clockWith((clock) => {
+    const { deadlines, flights, key, search } = wait
+    span?.attribute("quarry.joined", true)
+    const { note } = flight
+    search.attempts.join(note.attempts, deadlineIn(clock, 0))
+    if (note.span !== undefined) span?.addLinks([{ span: note.span, attributes: {} }])
+    const end = Effect.callback<Exit.Exit<Answer, unknown>>((resume) =>
+      Effect.sync(flights.addWaiter(key, flight, (exit) => resume(Effect.succeed(exit))))
+    )
+    const answer = Effect.flatMap(end, (exit) => Effect.andThen(count("joined"), answerOf(exit, wait)))
+    const run = (move: (deadline: Deadline) => void) => {
+      onEarlierEnd(search, move)
+      return answer
+    }
+    return deadlines.withinMoving(run, search.deadline, () => Effect.fail(search.timeoutError))
+  })
 
 /** A defect fails all searches that joined. */
 const answerOf = <E, R>(exit: Exit.Exit<Answer, unknown>, wait: Wait<E, R>): Effect.Effect<Answer, E, R> => {

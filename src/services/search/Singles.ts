@@ -36,12 +36,15 @@ export interface SingleKind<P extends Principal, Q, D, A, F extends { readonly _
   /** Fails for a request that is invalid on this server. Returns the error of a request that cannot run and is free. */
   readonly check: (request: Q) => Effect.Effect<F | undefined, UnsupportedParameter>
   readonly run: (principal: P, request: Q) => Effect.Effect<D>
+  /** The error of a run that asked no provider, and is therefore free and not logged (R76). */
+  readonly unsent: (end: D) => F | undefined
   readonly toEntry: (principal: P, request: Q, place: LogPlace, end: D) => LogEntry
   readonly toBody: (id: string, request: Q, end: D) => Result.Result<A, F>
   /** Converts a charged body to the text stored for replays (R44), and back. */
   readonly keep: (body: Result.Result<A, F>) => string
   readonly restore: (text: string) => Result.Result<A, F>
   readonly count: (entry: LogEntry) => Effect.Effect<void>
+  readonly countUnsent: (request: Q, error: F, end: D) => Effect.Effect<void>
 }
 
 /** Runs requests of one kind, each with a hold of one credit. */
@@ -124,6 +127,11 @@ const settle = Effect.fnUntraced(function* <P extends Principal, Q, D, A, F exte
   if (Exit.isFailure(exit)) {
     yield* hold.settle([])
     return yield* Effect.failCause(exit.cause)
+  }
+  const unsent = kind.unsent(exit.value)
+  if (unsent !== undefined) {
+    yield* kind.countUnsent(request, unsent, exit.value)
+    return yield* uncharged(span, Result.fail(unsent), yield* hold.settle([]), reserveMs)
   }
   const place = {
     id: yield* ids.make(kind.idPrefix),

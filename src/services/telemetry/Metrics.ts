@@ -14,6 +14,13 @@ export const searchDuration = histogram("quarry.search.duration", {
   boundaries: durationBoundaries
 })
 
+/** One search can have several reasons: its providers may differ. */
+export const searchesUnsent = counter("quarry.search.unsent", {
+  description: "Searches and batch rows for which no provider was asked (R76), by reason: cool_down, busy or unserved",
+  unit: "{search}",
+  labels: ["target", "reason"]
+})
+
 /** `operation` is `page`, or `row` in a batch. `outcome` is `ok` or the reason why the page was not read (R59). */
 export const pageDuration = histogram("quarry.page.duration", {
   description: "Duration of page reads and rows of page batches, from dispatch to response",

@@ -8,6 +8,7 @@ import {
   plainText,
   rank,
   registrableDomain,
+  shownText,
   type UpstreamRow
 } from "../../../src/domain/search/Organic.ts"
 import { OrganicResult } from "../../../src/domain/search/OrganicResult.ts"
@@ -245,7 +246,9 @@ describe("R12: plain text", () => {
     ["a&nbsp;b&#160;&#x200B;c", "a b c"],
     ["1 &lt; 2 &gt; 0", "1 < 2 > 0"],
     ["a  \n\t b", "a b"],
-    ["a\0b", "a b"],
+    ["a\0b", "ab"],
+    ["a\u001b]0;x\u0007 \u001b[2Jb\u007f\u009bc&#27;", "a]0;x [2Jbc"],
+    ["?lang=en&region=us&currency=USD&copy=2", "?lang=en&region=us&currency=USD&copy=2"],
     ["&#0;&#xD800;&#x110000;", "\ufffd\ufffd\ufffd"],
     ["a\ud800b", "a\ufffdb"],
     // Entities are decoded once, after the tags are gone: what an engine escaped is what the page says.
@@ -269,8 +272,11 @@ describe("R12: plain text", () => {
   }
 
   it("titles and snippets both become it", () => {
-    const [result] = rank([row("https://a.com", "<b>T</b> &amp; t", "<i>S</i> &amp; s")], 1)
+    const html = row("https://a.com", "<b>T</b> &amp; <p>t", "<i>S</i> &amp; <p>s")
+    const [result] = rank([{ ...html, isHtml: true }], 1)
     assert.deepStrictEqual([result?.title, result?.snippet], ["T & t", "S & s"])
+    const [plain] = rank([html], 1)
+    assert.deepStrictEqual([plain?.title, plain?.snippet], ["T & <p>t", "S & <p>s"])
   })
 
   it("is well-formed, trimmed, on one line and without NUL, whatever came", () => {
@@ -303,7 +309,7 @@ describe("R12: plain text", () => {
 
   it("keeps text without markup as it is, but for its whitespace", () => {
     const words = fc.array(
-      fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).filter((word) => !/[<&\s\0]/.test(word))
+      fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).filter((word) => !/[<&\s\p{Cc}]/u.test(word))
     )
     fc.assert(fc.property(words, (parts) => plainText(parts.join("  ")) === parts.join(" ").trim()))
   })
@@ -345,6 +351,37 @@ describe("R12: plain text", () => {
   it("text beyond 5,000 units is cut, so that a page in a snippet stays a snippet", () => {
     assert.strictEqual(plainText("x".repeat(100_000)).length, 5_000)
     assert.isTrue(plainText(`${"x".repeat(4_999)}😀`).isWellFormed())
+  })
+})
+
+describe("R12: text that is not HTML", () => {
+  const table: ReadonlyArray<readonly [text: string, shown: string]> = [
+    ["<section>: The Generic Section element", "<section>: The Generic Section element"],
+    ["Promise<Array<object>>", "Promise<Array<object>>"],
+    ["if a<b && c>d", "if a<b && c>d"],
+    ["<script>alert(1)</script>", "<script>alert(1)</script>"],
+    ["a <b>bold</b> <EM>word</em> and <mark>more</mark>", "a bold word and more"],
+    ["<strong><i>nested</i></strong>", "nested"],
+    ["Set<b> of <i>", "Set<b> of <i>"],
+    ["</b>closed<b>", "</b>closed<b>"],
+    ["<b>crossed <i>over</b> it</i>", "crossed <i>over it</i>"],
+    ['<b class="x">kept</b>', '<b class="x">kept</b>'],
+    ["Tom &amp; Jerry &#39;s &lt;b&gt;", "Tom & Jerry 's <b>"],
+    ["?a=1&amp=2&lt=3&para=4", "?a=1&amp=2&lt=3&para=4"],
+    ["tab\there\nline\u0085next", "tab here line next"],
+    ["bell\u0007 \u001b[31mred&#7;", "bell [31mred"]
+  ]
+  for (const [text, shown] of table) {
+    it(`${JSON.stringify(text)} reads ${JSON.stringify(shown)}`, () => assert.strictEqual(shownText(text), shown))
+  }
+
+  it("has no control characters, whatever came, and keeps text without tags and entities", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
+        assert.notMatch(shownText(text), /\p{Cc}/u)
+        if (/^[!-%'-;=?-~]*$/.test(text)) assert.strictEqual(shownText(text), text)
+      })
+    )
   })
 })
 

@@ -13,6 +13,7 @@ import * as WebhookClientNode from "../../../src/layers/webhooks/WebhookClientNo
 import { Emails } from "../../../src/services/accounts/Emails.ts"
 import { PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import { PageFetcher } from "../../../src/services/pages/PageFetcher.ts"
+import { unsharedTurn } from "../../../src/services/providers/Turn.ts"
 import { WebhookClient } from "../../../src/services/webhooks/WebhookClient.ts"
 import { AppConfig } from "../../../src/settings/Settings.ts"
 import { freePort } from "../../support/processes/Spawned.ts"
@@ -61,9 +62,9 @@ const post = (url: string, timeLimitMs: number) =>
 
 const ask = (url: string, timeLimitMs: number) =>
   Effect.gen(function* () {
-    const ask = yield* Upstream.make({ gate: (call) => call })
+    const ask = yield* Upstream.make({ gate: { run: (call) => call, expectedWaitMs: () => 0 } })
     // Its callers have the deadlines.
-    return yield* Effect.timeoutOrElse(ask(UpstreamRequest.get(url, {}), timeLimitMs), {
+    return yield* Effect.timeoutOrElse(ask(UpstreamRequest.get(url, {}), unsharedTurn(timeLimitMs)), {
       duration: timeLimitMs,
       orElse: () => Effect.fail(new Late())
     })

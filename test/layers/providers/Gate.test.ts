@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as Gate from "../../../src/layers/providers/Gate.ts"
 import { Pacer } from "../../../src/services/providers/Pacer.ts"
+import { unsharedTurn } from "../../../src/services/providers/Turn.ts"
 import { advance } from "../../support/Time.ts"
 
 describe("Gate", () => {
@@ -19,7 +20,10 @@ describe("Gate", () => {
       })
       const fibers = yield* Effect.forEach(Array(8), () =>
         Effect.forkChild(
-          Effect.match(gate(call, 1_000), { onSuccess: () => "answered", onFailure: ({ reason }) => reason })
+          Effect.match(gate.run(call, unsharedTurn(1_000)), {
+            onSuccess: () => "answered",
+            onFailure: ({ reason }) => reason
+          })
         )
       )
       yield* advance("5 seconds")
@@ -33,11 +37,11 @@ describe("Gate", () => {
   it.effect("a call that is interrupted or fails makes room", () =>
     Effect.gen(function* () {
       const gate = yield* Gate.make("it", { concurrency: 1 })
-      const fiber = yield* Effect.forkChild(gate(Effect.never, 1_000))
+      const fiber = yield* Effect.forkChild(gate.run(Effect.never, unsharedTurn(1_000)))
       yield* advance(0)
       yield* Fiber.interrupt(fiber)
-      yield* Effect.ignore(gate(Effect.fail("no"), 1_000))
-      assert.strictEqual(yield* gate(Effect.succeed("through"), 1_000), "through")
+      yield* Effect.ignore(gate.run(Effect.fail("no"), unsharedTurn(1_000)))
+      assert.strictEqual(yield* gate.run(Effect.succeed("through"), unsharedTurn(1_000)), "through")
     }).pipe(Effect.provide(PacerMemory.layer))
   )
 
@@ -46,7 +50,7 @@ describe("Gate", () => {
       const gate = yield* Gate.make("it", { requestsPerSecond: 5 })
       const fibers = yield* Effect.forEach(Array(8), () =>
         Effect.forkChild(
-          Effect.match(gate(Clock.currentTimeMillis, 1_000), {
+          Effect.match(gate.run(Clock.currentTimeMillis, unsharedTurn(1_000)), {
             onSuccess: (at) => at,
             onFailure: ({ reason }) => reason
           })
@@ -73,7 +77,7 @@ describe("Gate", () => {
           })
       })
       const gate = yield* Effect.provide(Gate.make("it", { requestsPerSecond: 5 }), pacer)
-      const fiber = yield* Effect.forkChild(gate(Clock.currentTimeMillis, 1_000))
+      const fiber = yield* Effect.forkChild(gate.run(Clock.currentTimeMillis, unsharedTurn(1_000)))
       yield* TestClock.adjust(160)
       yield* advance(100)
       assert.strictEqual(yield* Fiber.join(fiber), 260)

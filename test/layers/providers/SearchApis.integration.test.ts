@@ -75,9 +75,10 @@ for (const fixture of upstreams.filter(({ type }) => type !== "searxng")) {
     it.live("its documented answer becomes rows", () =>
       Effect.gen(function* () {
         const { rows } = yield* found(fixture, json(fixture.answer([1, 2])), { num: 2 })
-        assert.deepStrictEqual(rows, [
-          { url: "https://example.test/1", title: "Title 1", snippet: "Snippet 1" },
-          { url: "https://example.test/2", title: "Title 2", snippet: "Snippet 2" }
+        const html = fixture.type === "brave" ? { isHtml: true as const } : {}
+        assert.deepEqual(rows, [
+          { url: "https://example.test/1", title: "Title 1", snippet: "Snippet 1", ...html },
+          { url: "https://example.test/2", title: "Title 2", snippet: "Snippet 2", ...html }
         ])
       })
     )
@@ -182,7 +183,7 @@ describe("SerpApi's engines", () => {
     ["bing", { engine: "bing", q: "effect typescript", first: "11", cc: "GB", safeSearch: "off" }],
     ["duckduckgo", { engine: "duckduckgo", q: "effect typescript", start: "10", kl: "uk-en", safe: "-2" }],
     ["yandex", { engine: "yandex", text: "effect typescript", p: "1", lang: "en" }],
-    ["yahoo", { engine: "yahoo", p: "effect typescript", b: "11", vc: "gb", vl: "lang_en" }],
+    ["yahoo", { engine: "yahoo", p: "effect typescript", b: "11", vc: "uk", vl: "lang_en" }],
     ["baidu", { engine: "baidu", q: "effect typescript", pn: "10" }]
   ]
   for (const [engine, expected] of cases) {

@@ -3,6 +3,7 @@ import { Effect, Fiber, Layer, Metric, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { InvalidRequest, UpstreamError } from "../../../src/domain/errors.ts"
 import type { Provider } from "../../../src/services/providers/Provider.ts"
+import { timesUntil } from "../../../src/services/providers/ProviderMonitor.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
@@ -103,7 +104,7 @@ describe("what is counted", () => {
     Effect.gen(function* () {
       const { monitor } = yield* ProviderStates
       const provider = yield* monitor(hangs)
-      const fiber = yield* Effect.forkChild(provider.attempt(aRequest, yield* deadlineAfter(1_000)))
+      const fiber = yield* Effect.forkChild(provider.attempt(aRequest, yield* timesUntil(yield* deadlineAfter(1_000))))
       yield* TestClock.adjust(900)
       yield* Fiber.interrupt(fiber)
       assert.strictEqual((yield* counted)["quarry.provider.attempt.duration meta google abandoned"], 1)

@@ -106,6 +106,11 @@ const brave: UpstreamFixture = {
       419_704_000
     ],
     [
+      "422 for the key",
+      json({ type: "ErrorResponse", error: { status: 422, code: "SUBSCRIPTION_TOKEN_INVALID" } }, 422),
+      "unauthorized"
+    ],
+    [
       "422",
       json({ error: { code: "VALIDATION", detail: "Unable to validate request parameter(s)" } }, 422),
       "malformed"

@@ -1,27 +1,9 @@
 import { Redacted } from "effect"
 import type { CallOptions } from "../../../domain/options/OptionSupport.ts"
 import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
+import { countriesOf, languagesOf, placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
-
-const countries =
-  "ar au at be br ca cl dk fi fr de gr hk in id it jp kr my mx nl nz no cn pl pt ph ru sa za es se ch tw tr gb us".split(
-    " "
-  )
-
-const languages = (
-  "ar eu bn bg ca zh hr cs da nl en et fi fr gl de el gu he hi hu is it ja kn ko lv lt ms ml mr nb no pl pt pa ro ru " +
-  "sr sk sl es sv ta te th tr uk vi"
-).split(" ")
-
-/** Brave's language codes where they differ from ISO 639-1. */
-const searchLang = (language: string, locale: string): string => {
-  if (language === "zh") return /-(tw|hk|mo)$/.test(locale) ? "zh-hant" : "zh-hans"
-  if (language === "pt") return locale === "pt-pt" ? "pt-pt" : "pt-br"
-  if (language === "ja") return "jp"
-  if (language === "no") return "nb"
-  return locale === "en-gb" ? locale : language
-}
 
 /** Parses `x-ratelimit-reset`: seconds until the per-second and the monthly window reset, such as `1, 419704`. */
 const resetMs = (header: string | undefined, window: "second" | "month"): number | undefined => {
@@ -48,8 +30,8 @@ export const type = SearchApi.type({
   capabilities: () => ({
     paging: { kind: "sized", maxPageSize: 20, maxPages: 10 },
     safe: ["off", "moderate", "strict"],
-    countries,
-    languages,
+    countries: countriesOf("brave", "country"),
+    languages: languagesOf("brave", "search_lang"),
     maxQueryCodePoints: 400,
     maxQueryWords: 50,
     options: {
@@ -59,15 +41,14 @@ export const type = SearchApi.type({
       news: true
     }
   }),
-  request: ({ country, language, locale, options, page, query, rows, safe }, { key, url }) =>
+  request: ({ options, page, query, rows, safe, ...place }, { key, url }) =>
     UpstreamRequest.get(
       options?.isNews === true ? `${url}/res/v1/news/search` : `${url}/res/v1/web/search`,
       {
         q: query,
         count: rows,
         offset: page - 1,
-        country: country?.toUpperCase() ?? "ALL",
-        search_lang: language === undefined ? undefined : searchLang(language, locale),
+        ...placeOf("brave", place),
         safesearch: safe,
         ...(options?.isNews === true ? {} : { result_filter: "web", text_decorations: "false" }),
         freshness: options === undefined ? undefined : freshness(options)
@@ -80,7 +61,8 @@ export const type = SearchApi.type({
     url: "url",
     title: "title",
     snippet: "description",
-    published: "page_age"
+    published: "page_age",
+    isHtml: true
   },
   newsAnswer: {
     rows: ["results"],
@@ -88,9 +70,22 @@ export const type = SearchApi.type({
     url: "url",
     title: "title",
     snippet: "description",
-    published: "page_age"
+    published: "page_age",
+    isHtml: true
   },
   dialect: {
+    // https://api-dashboard.search.brave.com/app/documentation/web-search/responses, read on 2026-11-27.
+    codes: {
+      SUBSCRIPTION_TOKEN_INVALID: "unauthorized",
+      SUBSCRIPTION_TOKEN_MISSING: "unauthorized",
+      SUBSCRIPTION_NOT_FOUND: "unauthorized",
+      RESOURCE_NOT_ALLOWED: "unauthorized",
+      OPTION_NOT_IN_PLAN: "malformed",
+      VALIDATION: "malformed",
+      RATE_LIMITED: "rate_limited",
+      QUOTA_LIMITED: "quota",
+      USAGE_LIMIT_EXCEEDED: "quota"
+    },
     retryAfterMs: (header, reason) =>
       reason === "rate_limited" || reason === "quota"
         ? resetMs(header("x-ratelimit-reset"), reason === "quota" ? "month" : "second")

@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import { anyDomains, type CallOptions } from "../../../domain/options/OptionSupport.ts"
+import { placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
@@ -23,14 +24,14 @@ export const type = SearchApi.type({
     languages: "none",
     options: { dates: true, domains: anyDomains, news: true }
   }),
-  request: ({ country, options, query, rows, safe }, { key, url }) =>
+  request: ({ options, query, rows, safe, ...place }, { key, url }) =>
     UpstreamRequest.post(
       `${url}/search`,
       {
         query,
         type: "auto",
         numResults: rows,
-        userLocation: country?.toUpperCase(),
+        ...placeOf("exa", place),
         moderation: safe !== "off",
         contents: { highlights: { numSentences: 2, highlightsPerUrl: 1 } },
         ...(options === undefined ? {} : optionsIn(options))
@@ -45,5 +46,18 @@ export const type = SearchApi.type({
     published: "publishedDate",
     snippet: ({ highlights, summary, text }: { highlights?: unknown; summary?: unknown; text?: unknown }) =>
       (Array.isArray(highlights) ? highlights[0] : undefined) ?? summary ?? text
+  },
+  dialect: {
+    // https://docs.exa.ai/reference/error-codes, read on 2026-11-27.
+    codes: {
+      INVALID_API_KEY: "unauthorized",
+      NO_MORE_CREDITS: "quota",
+      API_KEY_BUDGET_EXCEEDED: "quota",
+      INVALID_REQUEST_BODY: "malformed",
+      INVALID_REQUEST: "malformed",
+      INVALID_NUM_RESULTS: "malformed",
+      NUM_RESULTS_EXCEEDED: "malformed",
+      FEATURE_DISABLED: "malformed"
+    }
   }
 })

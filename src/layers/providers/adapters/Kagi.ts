@@ -1,5 +1,6 @@
 import { Redacted } from "effect"
 import type { CallOptions } from "../../../domain/options/OptionSupport.ts"
+import { placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
@@ -16,7 +17,7 @@ export const type = SearchApi.type({
     languages: "none",
     options: { dates: true, domains: { kind: "operators", or: "OR", canExclude: true } }
   }),
-  request: ({ country, options, page, query, rows, safe }, { key, url }) =>
+  request: ({ options, page, query, rows, safe, ...place }, { key, url }) =>
     UpstreamRequest.post(
       `${url}/api/v1/search`,
       {
@@ -24,7 +25,7 @@ export const type = SearchApi.type({
         page,
         limit: rows,
         safe_search: safe !== "off",
-        ...filtersIn(country, options)
+        ...filtersIn(placeOf("kagi", place).region, options)
       },
       key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }
     ),

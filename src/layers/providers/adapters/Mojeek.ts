@@ -1,5 +1,6 @@
 import { Predicate } from "effect"
 import { dayAfter } from "../../../domain/options/published.ts"
+import { placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
 
@@ -16,7 +17,7 @@ export const type = SearchApi.type({
     languages: "any",
     options: { dates: true, domains: { kind: "native", max: 1 } }
   }),
-  request: ({ country, language, offset, options, query, rows, safe }, { key, url }) =>
+  request: ({ offset, options, query, rows, safe, ...place }, { key, url }) =>
     UpstreamRequest.get(`${url}/search`, {
       api_key: key,
       q: query,
@@ -24,8 +25,7 @@ export const type = SearchApi.type({
       s: offset + 1,
       t: rows,
       safe: safe === "off" ? 0 : 1,
-      rb: country?.toUpperCase(),
-      lb: language?.toUpperCase(),
+      ...placeOf("mojeek", place),
       site: options?.includeDomains[0],
       since: compact(options?.after),
       before: compact(dayAfter(options?.before))

@@ -30,20 +30,22 @@ export const type = define({
   engines: "none",
   make: (name, options) =>
     Effect.gen(function* () {
-      const ask = yield* Upstream.make({ gate: yield* Gate.make(name, options), dialect })
+      const gate = yield* Gate.make(name, options)
+      const ask = yield* Upstream.make({ gate, dialect })
       const url = `${indexUrl(options)}/_search`
       const headers = credentialHeaders(options)
       const { scoring = "combined_fields" } = options
       return (): Provider => ({
         name,
         capabilities,
-        search: (request, maxQueueMs) =>
-          Paged.make(name, capabilities, (call, queueMs) =>
+        limits: gate,
+        search: (request, turn) =>
+          Paged.make(name, capabilities, gate, (call, turn) =>
             Effect.flatMap(
-              ask(UpstreamRequest.post(url, searchBody(call, request.target, scoring), headers), queueMs),
+              ask(UpstreamRequest.post(url, searchBody(call, request.target, scoring), headers), turn),
               readAnswer
             )
-          ).search(request, maxQueueMs)
+          ).search(request, turn)
       })
     })
 })

@@ -1,5 +1,6 @@
 import { Predicate, Redacted } from "effect"
 import type { CallOptions } from "../../../domain/options/OptionSupport.ts"
+import { placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as Upstream from "../Upstream.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
@@ -22,13 +23,12 @@ export const type = SearchApi.type({
     languages: "any",
     options: { dates: true, domains: { kind: "native", max: 1 } }
   }),
-  request: ({ country, language, offset, options, query, rows }, { engine, key, url }) =>
+  request: ({ offset, options, query, rows, ...place }, { engine, key, url }) =>
     UpstreamRequest.get(
       `${url}/${engine}/search`,
       {
         text: query,
-        lang: language?.toUpperCase(),
-        region: country?.toUpperCase(),
+        ...placeOf("openserp", place),
         limit: rows,
         start: offset,
         date: options === undefined ? undefined : dateRange(options),

@@ -8,7 +8,8 @@ import type { Capabilities, UpstreamCall } from "../../../domain/search/Capabili
 import type { UpstreamRow } from "../../../domain/search/Organic.ts"
 import { cutCodePoints } from "../../../domain/text.ts"
 import type { Pacer } from "../../../services/providers/Pacer.ts"
-import { defaultQueueMs } from "../../../services/providers/Provider.ts"
+import { defaultTurn } from "../../../services/providers/Provider.ts"
+import type { Turn } from "../../../services/providers/Turn.ts"
 import * as Gate from "../Gate.ts"
 import * as Paged from "../Paged.ts"
 import { address, define, type Engines, requirePrivacy, SecretHeaders } from "../ProviderType.ts"
@@ -40,7 +41,7 @@ const enginesTtl = "10 minutes"
 
 interface Row {
   readonly url: string
-  readonly title: string
+  readonly title?: string | null
   readonly content?: string | null
   readonly engine?: string | null
   readonly engines?: ReadonlyArray<string> | null
@@ -56,7 +57,7 @@ const isRow = (row: unknown): row is Row => {
   const { content, engine, engines, title, url }: { readonly [K in keyof Row]?: unknown } = row
   return (
     isString(url) &&
-    isString(title) &&
+    isOptional(title) &&
     isOptional(content) &&
     isOptional(engine) &&
     (Predicate.isNullish(engines) || (Array.isArray(engines) && engines.every(isString)))
@@ -205,7 +206,7 @@ const readPage = (
   if (ours.length === 0) return readEmptyPage(json, rows, engine, hasEngine)
   return Effect.succeed(
     ours.map((row) => {
-      const read = { url: row.url, title: row.title, snippet: row.content ?? "" }
+      const read = { url: row.url, title: row.title ?? "", snippet: row.content ?? "" }
       const published = readPublished(row.publishedDate, nowMs)
       return published === undefined ? read : { ...read, published }
     })
@@ -245,22 +246,21 @@ export const make = (
   options: typeof Options.Type
 ): Effect.Effect<Engines, never, UpstreamClient | Pacer> =>
   Effect.gen(function* () {
-    const base = options.url.replace(/\/+$/, "")
+    // Operators also give the address of the search page.
+    const base = options.url.replace(/\/+$/, "").replace(/\/search$/, "")
     const headers = {
       // `engineFailure` reads English error texts.
       "accept-language": "en",
       ...Record.mapEntries(options.headers ?? {}, (value, name) => [name.toLowerCase(), Redacted.value(value)])
     }
-    const ask = yield* Upstream.make({
-      gate: yield* Gate.make(instance, options),
-      dialect
-    })
+    const gate = yield* Gate.make(instance, options)
+    const ask = yield* Upstream.make({ gate, dialect })
 
-    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, maxQueueMs: number) =>
-      ask(UpstreamRequest.get(base + path, parameters, headers), maxQueueMs)
+    const get = (path: string, parameters: Readonly<Record<string, string | undefined>>, turn: Turn) =>
+      ask(UpstreamRequest.get(base + path, parameters, headers), turn)
 
     /** Undefined if they are hidden, for example by a proxy in front of `/config`. */
-    const engines = yield* get("/config", {}, defaultQueueMs).pipe(
+    const engines = yield* get("/config", {}, defaultTurn).pipe(
       Effect.map((json) =>
         Option.getOrUndefined(Option.map(decodeConfig(json), ({ engines }) => new Set(engines.map(({ name }) => name))))
       ),
@@ -275,7 +275,7 @@ export const make = (
           ? Effect.succeed(true)
           : Effect.map(engines, (names) => names === undefined || names.has(engine))
 
-      const fetchPage = ({ locale, options, page, query, safe }: UpstreamCall, maxQueueMs: number) => {
+      const fetchPage = ({ locale, options, page, query, safe }: UpstreamCall, turn: Turn) => {
         const isNews = options?.isNews === true
         // SearXNG adds all engines of a category to a named engine, so news come from all of its news engines.
         const asked = isNews ? undefined : engine
@@ -292,14 +292,14 @@ export const make = (
         const isKnown = isNews ? Effect.succeed(true) : hasEngine
         const read = (json: unknown) =>
           Clock.clockWith((clock) => readPage(json, asked, isKnown, clock.currentTimeMillisUnsafe()))
-        return get("/search", parameters, maxQueueMs).pipe(
+        return get("/search", parameters, turn).pipe(
           Effect.flatMap((json) => Effect.tapError(read(json), suspension.failed)),
           Effect.flatMap(suspension.believe)
         )
       }
 
       const name = engine === undefined ? instance : `${instance}/${engine}`
-      return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize, engine), fetchPage)
+      return Paged.make(name, capabilities(options.pageSize ?? defaultPageSize, engine), gate, fetchPage)
     }
   })
 

@@ -3,6 +3,7 @@ import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import type { Capabilities, UpstreamCall } from "../../../domain/search/Capabilities.ts"
 import type { Safe } from "../../../domain/search/Target.ts"
 import { googleTbs } from "../googleTbs.ts"
+import { placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as Upstream from "../Upstream.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
@@ -13,12 +14,9 @@ interface Engine {
   readonly query: string
   readonly safe?: { readonly [S in Safe]: string | number } & { readonly parameter: string }
   readonly page?: (call: UpstreamCall) => Parameters
-  readonly locale: (call: UpstreamCall) => Parameters
   readonly options?: OptionSupport
   readonly optionsIn?: (options: CallOptions) => Parameters
 }
-
-const upper = (code: string | undefined) => code?.toUpperCase()
 
 const bySite: DomainSupport = { kind: "operators", or: "OR", canExclude: true }
 
@@ -30,7 +28,6 @@ const engines: { readonly [name: string]: Engine } = {
     query: "q",
     safe: { parameter: "safe", off: "off", moderate: "active", strict: "active" },
     page: ({ offset }) => ({ start: offset }),
-    locale: ({ country, language }) => ({ gl: country, hl: language }),
     options: { freshness: freshnessPeriods, dates: true, domains: bySite, news: true },
     optionsIn: (options) => ({ tbs: googleTbs(options), tbm: options.isNews ? "nws" : undefined })
   },
@@ -38,14 +35,12 @@ const engines: { readonly [name: string]: Engine } = {
     query: "q",
     safe: { parameter: "safeSearch", off: "off", moderate: "moderate", strict: "strict" },
     page: ({ offset }) => ({ first: offset + 1 }),
-    locale: ({ country }) => ({ cc: upper(country) }),
     options: { domains: bySite }
   },
   duckduckgo: {
     query: "q",
     safe: { parameter: "safe", off: -2, moderate: -1, strict: 1 },
     page: ({ offset }) => ({ start: offset }),
-    locale: ({ country, language }) => ({ kl: `${country === "gb" ? "uk" : country}-${language}` }),
     options: { freshness: freshnessPeriods, dates: true, domains: bySite },
     optionsIn: ({ after, before, freshness, today }) => ({
       df:
@@ -55,17 +50,15 @@ const engines: { readonly [name: string]: Engine } = {
   },
   yandex: {
     query: "text",
-    page: ({ page }) => ({ p: page - 1 }),
-    locale: ({ language }) => ({ lang: language })
+    page: ({ page }) => ({ p: page - 1 })
   },
   yahoo: {
     query: "p",
     page: ({ offset }) => ({ b: offset + 1 }),
-    locale: ({ country, language }) => ({ vc: country, vl: language === undefined ? undefined : `lang_${language}` }),
     options: { domains: bySite }
   },
-  baidu: { query: "q", page: ({ offset }) => ({ pn: offset }), locale: () => ({}) },
-  naver: { query: "query", locale: () => ({}) }
+  baidu: { query: "q", page: ({ offset }) => ({ pn: offset }) },
+  naver: { query: "query" }
 }
 
 const pageSize = 10
@@ -108,7 +101,7 @@ export const type = SearchApi.type({
       engine: name,
       [engine?.query ?? "q"]: call.query,
       ...engine?.page?.(call),
-      ...engine?.locale(call),
+      ...placeOf(`serpapi/${name}`, call),
       ...(call.options === undefined ? {} : engine?.optionsIn?.(call.options)),
       ...(engine?.safe === undefined ? {} : { [engine.safe.parameter]: engine.safe[call.safe] }),
       api_key: key

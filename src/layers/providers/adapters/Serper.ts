@@ -1,6 +1,7 @@
 import { Redacted } from "effect"
 import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
 import { googleTbs } from "../googleTbs.ts"
+import { placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as Upstream from "../Upstream.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
@@ -30,13 +31,12 @@ export const type = SearchApi.type({
       news: true
     }
   }),
-  request: ({ country, language, options, page, query }, { key, url }) =>
+  request: ({ options, page, query, ...place }, { key, url }) =>
     UpstreamRequest.post(
       options?.isNews === true ? `${url}/news` : `${url}/search`,
       {
         q: query,
-        gl: country,
-        hl: language,
+        ...placeOf("serper", place),
         num: 10,
         page,
         tbs: options === undefined ? undefined : googleTbs(options)

@@ -1,16 +1,9 @@
 import { Redacted } from "effect"
 import { anyDomains, type CallOptions } from "../../../domain/options/OptionSupport.ts"
 import { freshnessPeriods } from "../../../domain/options/SearchOptions.ts"
+import { countriesOf, placeOf } from "../places.ts"
 import * as SearchApi from "../SearchApi.ts"
 import * as UpstreamRequest from "../UpstreamRequest.ts"
-
-/** Tavily takes countries by name. Countries with several spellings are left out. */
-const countries = (
-  "ae ar at au be bg br ca ch cl cn co de dk ee eg es fi fr gb gr hr hu id ie il in it jp ke kr lt lv mx my ng nl no nz " +
-  "pe ph pk pl pt ro sa se sg si sk th tn ua us za"
-).split(" ")
-
-const names = new Intl.DisplayNames("en", { type: "region" })
 
 const listed = (sites: ReadonlyArray<string>) => (sites.length === 0 ? undefined : sites)
 
@@ -26,11 +19,11 @@ export const type = SearchApi.type({
   capabilities: () => ({
     paging: { kind: "first", maxRows: 20 },
     safe: ["off"],
-    countries,
+    countries: countriesOf("tavily", "country"),
     languages: "none",
     options: { freshness: freshnessPeriods, dates: true, domains: anyDomains, news: true }
   }),
-  request: ({ country, options, query, rows }, { key, url }) =>
+  request: ({ options, query, rows, ...place }, { key, url }) =>
     UpstreamRequest.post(
       `${url}/search`,
       {
@@ -39,10 +32,7 @@ export const type = SearchApi.type({
         search_depth: "basic",
         topic: options?.isNews === true ? "news" : "general",
         // Tavily accepts a country for general searches only.
-        country:
-          country === undefined || options?.isNews === true
-            ? undefined
-            : names.of(country.toUpperCase())?.toLowerCase(),
+        ...(options?.isNews === true ? {} : placeOf("tavily", place)),
         ...(options === undefined ? {} : optionsIn(options))
       },
       key === undefined ? {} : { authorization: `Bearer ${Redacted.value(key)}` }

@@ -8,6 +8,7 @@ import { visibleText } from "../../../domain/pages/visibleText.ts"
 import { Refusal } from "../../../domain/providers/Refusal.ts"
 import type { ReadFailure, RemoteReader } from "../../../services/pages/PageReaders.ts"
 import type { Pacer } from "../../../services/providers/Pacer.ts"
+import { type Turn, unsharedTurn } from "../../../services/providers/Turn.ts"
 import { type AddressRules, allowedAddresses } from "../../outgoing/Addresses.ts"
 import * as ApiKeys from "../ApiKeys.ts"
 import * as Gate from "../Gate.ts"
@@ -77,6 +78,12 @@ const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)
 
 const timedOut = new UpstreamTimeout({ message: "The service that reads pages did not respond in time." })
 const failed = new UpstreamError({ message: "The service that reads pages could not be used." })
+const notAsked = new UpstreamError({
+  message:
+    "No service that reads pages was asked, because all of them are cooling down after errors or at their call limits. " +
+    "Nothing was charged; try again in a minute.",
+  unsent: true
+})
 
 const usualPorts: ReadonlySet<string> = new Set(["", "80", "443"])
 
@@ -89,10 +96,10 @@ const checkAddress = (url: URL, rules: AddressRules): Effect.Effect<void, PageUn
   )
 }
 
-const toFailure = (name: string, refusal: Refusal): Effect.Effect<never, ReadFailure> =>
+const toFailure = (name: string, refusal: Refusal, isSent: boolean): Effect.Effect<never, ReadFailure> =>
   Effect.andThen(
     Effect.logWarning(`Reader ${name} failed (${refusal.reason}): ${refusal.message}`),
-    Effect.fail(refusal.reason === "timeout" ? timedOut : failed)
+    Effect.fail(!isSent ? notAsked : refusal.reason === "timeout" ? timedOut : failed)
   )
 
 const Options = (needsKey: boolean) =>
@@ -124,8 +131,8 @@ export const type = <A>(api: ReaderApi<A>): ReaderType => {
     const keys = ApiKeys.keysOf(options)
     const withKey = ApiKeys.make(name, keys)
 
-    const call = (page: URL, timeoutMs: number, key: Redacted.Redacted | undefined) =>
-      Effect.flatMap(ask(api.request(page, { url: base, key, timeoutMs }), timeoutMs), (json) =>
+    const call = (page: URL, timeoutMs: number, turn: Turn, key: Redacted.Redacted | undefined) =>
+      Effect.flatMap(ask(api.request(page, { url: base, key, timeoutMs }), turn), (json) =>
         Effect.mapError(
           decodeResponse(json),
           () => new Refusal({ reason: "malformed", message: "its response is not the documented JSON" })
@@ -137,11 +144,19 @@ export const type = <A>(api: ReaderApi<A>): ReaderType => {
       read: Effect.fn("PageReaders.read", { kind: "client" })(function* (url: URL, timeout: Duration.Duration) {
         yield* checkAddress(url, rules)
         const timeoutMs = Duration.toMillis(timeout)
+        let isSent = false
+        const turn: Turn = {
+          ...unsharedTurn(timeoutMs),
+          send: () => {
+            isSent = true
+            return undefined
+          }
+        }
         const response = yield* (
-          keys.length === 0 ? call(url, timeoutMs, undefined) : withKey((key) => call(url, timeoutMs, key))
+          keys.length === 0 ? call(url, timeoutMs, turn, undefined) : withKey((key) => call(url, timeoutMs, turn, key))
         ).pipe(
-          Effect.catch((refusal) => toFailure(name, refusal)),
-          Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(timedOut) })
+          Effect.catch((refusal) => toFailure(name, refusal, isSent)),
+          Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(isSent ? timedOut : notAsked) })
         )
         return yield* toCopy(name, url, api.outcome(response), yield* Clock.currentTimeMillis)
       })
