@@ -1,15 +1,4 @@
-import {
-  Array as Arr,
-  Config,
-  Duration,
-  Effect,
-  type FileSystem,
-  Layer,
-  Option,
-  Predicate,
-  Redacted,
-  Schema
-} from "effect"
+import { Array as Arr, Duration, Effect, type FileSystem, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
 import type { TargetLabel } from "../../domain/search/TargetLabels.ts"
@@ -32,6 +21,7 @@ import * as SearXNG from "./adapters/SearXNG.ts"
 import * as SerpApi from "./adapters/SerpApi.ts"
 import * as Serper from "./adapters/Serper.ts"
 import * as Tavily from "./adapters/Tavily.ts"
+import * as HttpProvider from "./described/HttpProvider.ts"
 import { readJsonFile } from "./JsonFile.ts"
 import { Options as OpenSearchOptions } from "./opensearch/options.ts"
 import {
@@ -45,6 +35,7 @@ import {
 } from "./ProviderType.ts"
 import { readerTypeOf, readerTypes } from "./readers/readers.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
+import { interpolateAll } from "./Variables.ts"
 
 type Requirements = UpstreamClient | DocumentIndex | Pacer
 
@@ -61,6 +52,7 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   tavily: Tavily.type,
   exa: Exa.type,
   opensearch: OpenSearch.type,
+  http: HttpProvider.type,
   index: Index.type
 }
 
@@ -162,38 +154,6 @@ const listed = (names: Iterable<string>): string => [...names].join(", ") || "no
 
 const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid({ faults: [{ path, problem }] }))
 
-const variable = /\$\{([^}]*)\}/g
-
-/** Replaces every `${NAME}` with a non-empty environment variable. */
-const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
-  const names = new Set(text.matchAll(variable).map(([, name = ""]) => name))
-  const values = new Map(
-    yield* every(
-      names,
-      Effect.fnUntraced(function* (name) {
-        const value = yield* Config.option(Config.String(name)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
-        if (Option.isSome(value) && value.value !== "") return [name, value.value] as const
-        return yield* invalid(path, `names the environment variable ${name}, which is not set`)
-      })
-    )
-  )
-  return text.replace(variable, (_, name: string) => values.get(name) ?? "")
-})
-
-const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, EntryInvalid> => {
-  if (typeof value === "string") return interpolate(path, value)
-  if (typeof value !== "object" || value === null) return Effect.succeed(value)
-  if (Array.isArray(value)) {
-    return every(value.entries(), ([index, item]) => interpolateAll(`${path}.${index}`, item))
-  }
-  return Effect.map(
-    every(Object.entries(value), ([key, item]) =>
-      Effect.map(interpolateAll(`${path}.${key}`, item), (whole) => [key, whole] as const)
-    ),
-    (entries) => Object.fromEntries(entries)
-  )
-}
-
 /** Targets that name the same engine share one provider and therefore its state. */
 const shared = (engines: Engines): Engines => {
   const made = new Map<string | undefined, Provider>()
@@ -213,7 +173,8 @@ const makeProvider = Effect.fnUntraced(function* (name: string, entry: unknown) 
     const names = new Set([...Object.keys(types), ...Object.keys(readerTypes)])
     return yield* invalid(`providers.${name}.type`, `must be one of ${listed(names)}`)
   }
-  const engines = yield* type.make(name, yield* interpolateAll(`providers.${name}`, options))
+  const whole = type.readsVariables === true ? options : yield* interpolateAll(`providers.${name}`, options)
+  const engines = yield* type.make(name, whole)
   return [name, { engines: shared(engines), engineNames: type.engines }] as const
 })
 
