@@ -7,6 +7,7 @@ import { direct, type RemoteReader } from "../../services/pages/PageReaders.ts"
 import type { Pacer } from "../../services/providers/Pacer.ts"
 import type { Fusion, Provider, ProviderEntry } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
+import type { Reranker } from "../../services/providers/Reranker.ts"
 import { Providers, type ProviderTable } from "../../services/providers/Providers.ts"
 import type { AddressRules } from "../outgoing/Addresses.ts"
 import * as Brave from "./adapters/Brave.ts"
@@ -35,6 +36,7 @@ import {
 } from "./ProviderType.ts"
 import { readerTypeOf, readerTypes } from "./readers/readers.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
+import * as Rerank from "./rerank/Rerank.ts"
 import { interpolateAll } from "./Variables.ts"
 
 type Requirements = UpstreamClient | DocumentIndex | Pacer
@@ -110,6 +112,8 @@ const EntriesWith = Schema.Struct({
   providers: Entries,
   name: labelText(60),
   about: labelText(200),
+  /** Decoded by `Rerank`, which knows its place. */
+  rerank: Schema.optionalKey(Schema.Unknown),
   /** Also asks the next provider if one takes longer than its p95. */
   hedge: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
 }).annotate({ message: "must be a list of providers, or an object with providers" })
@@ -141,13 +145,13 @@ const decodeOpenSearch = decode(OpenSearchOptions)
 const isFuse = (value: unknown): boolean => typeof value === "object" && value !== null && "fuse" in value
 
 const readTarget = Effect.fnUntraced(function* (path: string, value: unknown) {
-  const alone = { path, hedge: false, label: undefined }
+  const alone = { path, hedge: false, label: undefined, rerank: undefined }
   if (Array.isArray(value)) return { ...alone, entries: yield* decodeEntries(path, value) }
   if (isFuse(value)) return { ...alone, entries: [value], isAlone: true }
-  const { about, hedge = false, name, providers } = yield* decodeEntriesWith(path, value)
+  const { about, hedge = false, name, providers, rerank } = yield* decodeEntriesWith(path, value)
   const named = { ...(name === undefined ? {} : { name }), ...(about === undefined ? {} : { about }) }
   const label: TargetLabel | undefined = Object.keys(named).length === 0 ? undefined : named
-  return { path: `${path}.providers`, entries: providers, hedge, label }
+  return { path: `${path}.providers`, entries: providers, hedge, label, rerank }
 })
 
 const listed = (names: Iterable<string>): string => [...names].join(", ") || "none"
@@ -232,6 +236,11 @@ const entryOf = (attempt: AttemptOf) =>
     return [fusion]
   })
 
+const makeReranker = Effect.fnUntraced(function* (target: Target, entry: unknown) {
+  const path = `targets.${target}.rerank`
+  return yield* Rerank.make(path, `rerank ${target}`, yield* interpolateAll(path, entry))
+})
+
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
   const ofSearch = Object.entries(providers).filter(([_, entry]) => !onlyReads(entry))
   const [made, invalidProviders] = yield* Effect.partition(ofSearch, ([name, entry]) => makeProvider(name, entry))
@@ -242,15 +251,17 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
   const entry = entryOf(attempt)
   const labels: { [T in Target]?: TargetLabel } = {}
   const hedged = new Set<Target>()
+  const rerankers: { [T in Target]?: Reranker } = {}
   const [served, invalidTargets] = yield* Effect.partition(Object.entries(lists), ([name, list]) =>
     Effect.gen(function* () {
       const target = targets.find((it) => it === name)
       if (target === undefined) {
         return yield* invalid(`targets.${name}`, `is not a target; the targets are ${listed(targets)}`)
       }
-      const { entries, hedge, label, path, ...form } = yield* readTarget(`targets.${target}`, list)
+      const { entries, hedge, label, path, rerank, ...form } = yield* readTarget(`targets.${target}`, list)
       if (hedge) hedged.add(target)
       if (label !== undefined) labels[target] = label
+      if (rerank !== undefined) rerankers[target] = yield* makeReranker(target, rerank)
       const found = yield* every(
         entries.entries(),
         ([index, value]): Effect.Effect<ReadonlyArray<ProviderEntry>, EntryInvalid> =>
@@ -261,7 +272,7 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
   )
   yield* failWithAll([...invalidProviders, ...invalidTargets])
   const byTarget = new Map(served)
-  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged, labels }
+  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged, labels, rerankers }
 })
 
 type Reader = typeof direct | RemoteReader
