@@ -209,17 +209,42 @@ const attemptOf =
     return Effect.succeed([found.engines(engine)])
   }
 
+const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): ProviderFileInvalid =>
+  new ProviderFileInvalid({
+    // A value may break two rules with the same message.
+    message: [...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))].join(
+      "\n"
+    )
+  })
+
+const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
+
+const placeOf = (path: string): string => `QUARRY_PROVIDERS (${path})`
+
+/** The members of a provider of this type, without its `type`. */
+const entryOfType = Effect.fnUntraced(function* (path: string, name: string, type: string, purpose: string) {
+  const { providers } = yield* decodeFile("", yield* readJsonFile(path))
+  const place = `providers.${name}`
+  const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
+  const names = Object.keys(providers)
+  if (entry === undefined) return yield* invalid(place, `is not defined; defined: ${listed(names)}`)
+  const { type: found, ...options } = yield* decodeEntry(place, entry)
+  return found === type ? options : yield* invalid(`${place}.type`, `must be ${type} ${purpose}`)
+})
+
 export const openSearchOptions = (path: string, name: string) =>
   Effect.gen(function* () {
-    const { providers } = yield* decodeFile("", yield* readJsonFile(path))
+    const options = yield* entryOfType(path, name, "opensearch", "to take documents")
     const place = `providers.${name}`
-    const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
-    const names = Object.keys(providers)
-    if (entry === undefined) return yield* invalid(place, `is not defined; defined: ${listed(names)}`)
-    const { type, ...options } = yield* decodeEntry(place, entry)
-    if (type !== "opensearch") return yield* invalid(`${place}.type`, "must be opensearch to take documents")
     return yield* decodeOpenSearch(place, yield* interpolateAll(place, options))
-  }).pipe(Effect.mapError((error) => toInvalid(error, [`QUARRY_PROVIDERS (${path})`])))
+  }).pipe(inPlace(placeOf(path)))
+
+/** A provider that the file describes. Reads no other provider, so that one can be tried before the rest is valid. */
+export const described = (path: string, name: string) =>
+  Effect.flatMap(entryOfType(path, name, "http", "to be tried"), (entry) => HttpProvider.read(name, entry)).pipe(
+    inPlace(placeOf(path))
+  )
+
 type AttemptOf = ReturnType<typeof attemptOf>
 
 const entryOf = (attempt: AttemptOf) =>
@@ -335,18 +360,6 @@ const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
   const provider = shared(index)
   return tableOf(() => Effect.succeed([provider(undefined)]))
 })
-
-const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): ProviderFileInvalid =>
-  new ProviderFileInvalid({
-    // A value may break two rules with the same message.
-    message: [...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))].join(
-      "\n"
-    )
-  })
-
-const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
-
-const placeOf = (path: string): string => `QUARRY_PROVIDERS (${path})`
 
 export const table = (
   source: ProviderSource

@@ -115,5 +115,11 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
   yield* warnOfUnserved
   const address = yield* Effect.flatMap(Readiness, (readiness) => readiness.address)
   const bound = address === undefined ? baseUrl : `http://${formatAddress(address)}`
-  yield* greet({ bound, baseUrl, access, dataDir: databaseUrl === undefined ? dataDir : undefined })
+  yield* greet({
+    bound,
+    baseUrl,
+    access,
+    dataDir: databaseUrl === undefined ? dataDir : undefined,
+    searchesOnlyIndex: config.quarryProviders === undefined && config.searxngUrl === undefined
+  })
 })

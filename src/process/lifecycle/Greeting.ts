@@ -16,6 +16,8 @@ export interface Greeting {
   readonly access: DeveloperAccess | undefined
   /** Of the embedded store; undefined with a database server. */
   readonly dataDir: string | undefined
+  /** True if no provider is configured, so that only the built-in index is searched. */
+  readonly searchesOnlyIndex?: boolean
 }
 
 export interface Terminal {
@@ -36,6 +38,9 @@ export const storageLine = (dataDir: string): string =>
     ? "Data is in memory only. Set DATA_DIR or DATABASE_URL to keep it."
     : `Data is in ${dataDir}. It survives a killed process, but not a power cut.`
 
+/** Needs no key and no container. As wide as a frame of 80 columns allows. */
+const openWebLine = "Search the open web: QUARRY_PROVIDERS=examples/providers/open.json npm start"
+
 const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
   const { access, baseUrl, dataDir } = greeting
   return [
@@ -47,7 +52,8 @@ const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
           Redacted.value(access.link),
           `Key (shown once): ${Redacted.value(access.key)}`
         ]),
-    ...(dataDir === undefined ? [] : [storageLine(dataDir)])
+    ...(dataDir === undefined ? [] : [storageLine(dataDir)]),
+    ...(greeting.searchesOnlyIndex === true ? [openWebLine] : [])
   ]
 }
 
@@ -83,6 +89,7 @@ const greetJson = Effect.fnUntraced(function* (greeting: Greeting) {
       Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
     )
   yield* entry(listens(greeting), { address: bound, base_url: baseUrl })
+  if (greeting.searchesOnlyIndex === true) yield* entry(openWebLine, {})
   if (access === undefined) return
   const curl = searchLine(greeting, access)
   const key = Redacted.value(access.key)

@@ -136,16 +136,11 @@ const Rule = object({
   reason: Schema.Literals(reasons).annotate({ message: `must be one of ${listed(reasons)}` })
 }).check(
   Schema.makeFilter(
-    ({ at, is, status }: { readonly at?: string; readonly is?: Scalar; readonly status: number }) =>
-      ((at === undefined) === (is === undefined) || {
-        path: [at === undefined ? "at" : "is"],
-        issue: "is missing: at and is belong together"
-      }) &&
-      (at !== undefined ||
-        status >= 300 || {
-          path: ["at"],
-          issue: "is missing: a status below 300 needs at and is"
-        })
+    ({ at, is, status }: { readonly at?: string; readonly is?: Scalar; readonly status: number }) => {
+      if (at !== undefined && is === undefined) return { path: ["is"], issue: "is missing: at needs it" }
+      if (at === undefined && is !== undefined) return { path: ["at"], issue: "is missing: is needs it" }
+      return at !== undefined || status >= 300 || { path: ["at"], issue: "is missing: a status below 300 needs it" }
+    }
   )
 )
 
@@ -237,13 +232,19 @@ const defaultPageSize = 10
 /** Reads a description whose members are valid one by one. `report` receives what is wrong with them together. */
 export const read = (fields: Fields, variables: ReadonlyMap<string, string>, report: Report): HttpDescription => {
   const { insecure, pages, refusals = [], request, response, values = {} } = fields
+  let isRequestValid = true
+  const reportRequest: Report = (path, problem) => {
+    isRequestValid = false
+    report(path, problem)
+  }
   const description: HttpDescription = {
-    request: readRequest("request", request, { insecure, variables, report }),
+    request: readRequest("request", request, { insecure, variables, report: reportRequest }),
     response: shapeOf(response),
     pages: { size: pages?.size ?? defaultPageSize, last: pages?.last },
     values: Object.fromEntries(Object.entries(values).map(([name, it]) => [name, valueMap(it)])),
     refusals: refusals.map(ruleOf)
   }
-  reportContradictions(description, fields, ApiKeys.keysOf(fields).length > 0, report)
+  // Otherwise one mistake in the request would be reported again as a missing placeholder.
+  if (isRequestValid) reportContradictions(description, fields, ApiKeys.keysOf(fields).length > 0, report)
   return description
 }

@@ -121,8 +121,8 @@ export const readAnswer = (
 
 const unservable = Upstream.refuse("unserved", "its address has no place for this search")
 
-/** Sends one call and reads its rows. */
-export const makeSend = (name: string, described: Described) =>
+/** Sends one call and reads its rows. `observe` receives the response. */
+export const makeSend = (name: string, described: Described, observe: (json: unknown) => void = () => undefined) =>
   Effect.gen(function* () {
     const { description, options } = described
     const gate = yield* Gate.make(name, options)
@@ -131,7 +131,10 @@ export const makeSend = (name: string, described: Described) =>
       const built = build(description.request, valuesOf(described, call, key))
       if (built === undefined) return unservable
       const asked = ask(toUpstream(description.request.method, built), maxQueueMs)
-      return Effect.flatMap(asked, (json) => readAnswer(description, json))
+      return Effect.flatMap(asked, (json) => {
+        observe(json)
+        return readAnswer(description, json)
+      })
     }
   })
 
