@@ -12,6 +12,7 @@ import type { UpstreamCall } from "../../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../../domain/search/Organic.ts"
 import { version } from "../../../domain/version.ts"
 import type { Pacer } from "../../../services/providers/Pacer.ts"
+import type { Turn } from "../../../services/providers/Turn.ts"
 import * as ApiKeys from "../ApiKeys.ts"
 import * as Gate from "../Gate.ts"
 import * as Paged from "../Paged.ts"
@@ -127,15 +128,16 @@ export const makeSend = (name: string, described: Described, observe: (json: unk
     const { description, options } = described
     const gate = yield* Gate.make(name, options)
     const ask = yield* Upstream.make({ gate, dialect: { rules: description.refusals } })
-    return (call: UpstreamCall, maxQueueMs: number, key: Redacted.Redacted | undefined) => {
+    const send = (call: UpstreamCall, turn: Turn, key: Redacted.Redacted | undefined) => {
       const built = build(description.request, valuesOf(described, call, key))
       if (built === undefined) return unservable
-      const asked = ask(toUpstream(description.request.method, built), maxQueueMs)
+      const asked = ask(toUpstream(description.request.method, built), turn)
       return Effect.flatMap(asked, (json) => {
         observe(json)
         return readAnswer(description, json)
       })
     }
+    return { send, gate }
   })
 
 export const type: ProviderType<UpstreamClient | Pacer> = {
@@ -144,13 +146,13 @@ export const type: ProviderType<UpstreamClient | Pacer> = {
   make: (name, entry) =>
     Effect.gen(function* () {
       const described = yield* read(name, entry)
-      const send = yield* makeSend(name, described)
+      const { gate, send } = yield* makeSend(name, described)
       const keys = ApiKeys.keysOf(described.options)
       const withKey = ApiKeys.make(name, keys)
       const capabilities = capabilitiesOf(described.description)
       return () =>
-        Paged.make(name, capabilities, (call, maxQueueMs) =>
-          keys.length === 0 ? send(call, maxQueueMs, undefined) : withKey((key) => send(call, maxQueueMs, key))
+        Paged.make(name, capabilities, gate, (call, turn) =>
+          keys.length === 0 ? send(call, turn, undefined) : withKey((key) => send(call, turn, key))
         )
     })
 }

@@ -13,6 +13,7 @@ import {
   type ShownRequest,
   TrialImpossible
 } from "../../../services/providers/ProviderTrials.ts"
+import { unsharedTurn } from "../../../services/providers/Turn.ts"
 import * as ApiKeys from "../ApiKeys.ts"
 import * as ProviderFile from "../ProviderFile.ts"
 import { UpstreamClient } from "../UpstreamClient.ts"
@@ -90,7 +91,7 @@ const scrubber = ({ options, variables }: Described) => {
   return (text: string): string => secrets.reduce((clean, secret) => clean.replaceAll(secret, "***"), text)
 }
 
-const trial = Effect.fnUntraced(function* (name: string, described: Described, asked: SearchRequest, maxQueueMs: number) {
+const trial = Effect.fnUntraced(function* (name: string, described: Described, asked: SearchRequest, timeoutMs: number) {
   const { description, options } = described
   const capabilities = capabilitiesOf(description)
   const request = { ...asked, safe: capabilities.safe[0] ?? asked.safe }
@@ -110,11 +111,11 @@ const trial = Effect.fnUntraced(function* (name: string, described: Described, a
       })
   })
   let json: unknown
-  const send = yield* makeSend(name, described, (response) => (json = response)).pipe(
+  const { send } = yield* makeSend(name, described, (response) => (json = response)).pipe(
     Effect.provideService(UpstreamClient, observed)
   )
   const startedAt = yield* Clock.currentTimeMillis
-  const end = yield* Effect.result(send(first, maxQueueMs, ApiKeys.keysOf(options)[0]))
+  const end = yield* Effect.result(send(first, unsharedTurn(timeoutMs), ApiKeys.keysOf(options)[0]))
   const scrub = scrubber(described)
   return {
     request: shown,

@@ -1,5 +1,6 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { Reranker } from "../../../services/providers/Reranker.ts"
+import { unsharedTurn } from "../../../services/providers/Turn.ts"
 import * as Gate from "../Gate.ts"
 import { address, decode, requirePrivacy } from "../ProviderType.ts"
 import * as Upstream from "../Upstream.ts"
@@ -129,7 +130,7 @@ export const make = (path: string, name: string, entry: unknown) =>
       timeoutMs,
       order: (query, texts) =>
         Effect.flatMap(
-          ask(UpstreamRequest.post(url, dialect.body({ model, query, texts }), headers), timeoutMs),
+          ask(UpstreamRequest.post(url, dialect.body({ model, query, texts }), headers), unsharedTurn(timeoutMs)),
           (json) => readOrder(dialect, json)
         )
     }
