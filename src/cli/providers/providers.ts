@@ -5,7 +5,12 @@ import { QueryText, type SearchRequest } from "../../domain/search/SearchRequest
 import { cutCodePoints } from "../../domain/text.ts"
 import { namesOf } from "../../services/providers/Provider.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
-import { type MissingPath, ProviderTrials, type ShownRequest, type Trial } from "../../services/providers/ProviderTrials.ts"
+import {
+  type MissingPath,
+  ProviderTrials,
+  type ShownRequest,
+  type Trial
+} from "../../services/providers/ProviderTrials.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"

@@ -19,7 +19,10 @@ export const json = (status: number, body: unknown) => HttpServerResponse.jsonUn
 export interface Reports {
   readonly readiness: Effect.Effect<{ readonly ready: boolean }>
   readonly health: Effect.Effect<{ readonly healthy: boolean }>
-  readonly providers: Effect.Effect<{ readonly providers: ReadonlyArray<unknown>; readonly rerankers: ReadonlyArray<unknown> }>
+  readonly providers: Effect.Effect<{
+    readonly providers: ReadonlyArray<unknown>
+    readonly rerankers: ReadonlyArray<unknown>
+  }>
   readonly status: Effect.Effect<HttpServerResponse.HttpServerResponse>
   /** In Prometheus's text format. */
   readonly metrics: Effect.Effect<string>

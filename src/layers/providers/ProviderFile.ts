@@ -7,8 +7,8 @@ import { direct, type RemoteReader } from "../../services/pages/PageReaders.ts"
 import type { Pacer } from "../../services/providers/Pacer.ts"
 import type { Fusion, Provider, ProviderEntry } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
-import type { Reranker } from "../../services/providers/Reranker.ts"
 import { Providers, type ProviderTable } from "../../services/providers/Providers.ts"
+import type { Reranker } from "../../services/providers/Reranker.ts"
 import type { AddressRules } from "../outgoing/Addresses.ts"
 import * as Brave from "./adapters/Brave.ts"
 import * as Exa from "./adapters/Exa.ts"
@@ -35,8 +35,8 @@ import {
   type ProviderType
 } from "./ProviderType.ts"
 import { readerTypeOf, readerTypes } from "./readers/readers.ts"
-import type { UpstreamClient } from "./UpstreamClient.ts"
 import * as Rerank from "./rerank/Rerank.ts"
+import type { UpstreamClient } from "./UpstreamClient.ts"
 import { interpolateAll } from "./Variables.ts"
 
 type Requirements = UpstreamClient | DocumentIndex | Pacer

@@ -29,7 +29,9 @@ export interface RerankState {
   readonly answers: number
   readonly refusals: number
   readonly lastSuccessAt: number | undefined
-  readonly lastRefusal: { readonly at: number; readonly reason: Refusal["reason"]; readonly message: string } | undefined
+  readonly lastRefusal:
+    | { readonly at: number; readonly reason: Refusal["reason"]; readonly message: string }
+    | undefined
 }
 
 /** The search must still be able to return the order that it has. */
@@ -115,7 +117,8 @@ export class RerankMonitor {
         }),
         Effect.timeoutOrElse({
           duration: withinMs,
-          orElse: () => Effect.fail(new Refusal({ reason: "timeout", message: `no response in ${Math.round(withinMs)} ms` }))
+          orElse: () =>
+            Effect.fail(new Refusal({ reason: "timeout", message: `no response in ${Math.round(withinMs)} ms` }))
         }),
         // With less time than it is meant to have, a late reranker is not at fault.
         Effect.tapError((refusal) =>

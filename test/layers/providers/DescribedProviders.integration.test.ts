@@ -25,7 +25,7 @@ const entry = (url: string, changes: object = {}) => ({
       safe: "{safe}",
       from: "{after}"
     },
-    headers: { "X-Api-Key": "${EXAMPLE_KEY}" }
+    headers: { "X-Api-Key": `\${EXAMPLE_KEY}` }
   },
   response: { rows: "web.results", title: "title", url: "url", snippet: "description", published: "page_age" },
   pages: { size: 20, last: 10 },
@@ -92,10 +92,7 @@ describe("R86: the request of an http provider", () => {
       )
       const sent = received.map((it) => JSON.parse(it.body))
       const plain = { text: "effect typescript", limit: 5, label: "n=5", fixed: [1, true, null], languages: ["en"] }
-      assert.deepStrictEqual(sent, [
-        plain,
-        { ...plain, filters: { from: "2026-01-02" }, sites: ["a.test", "b.test"] }
-      ])
+      assert.deepStrictEqual(sent, [plain, { ...plain, filters: { from: "2026-01-02" }, sites: ["a.test", "b.test"] }])
     })
   )
 
@@ -169,7 +166,7 @@ describe("R86: the request of an http provider", () => {
           },
           values: {},
           pages: { size: 20 },
-          apiKeys: ["${KEY_ONE}", "${KEY_TWO}"],
+          apiKeys: [`\${KEY_ONE}`, `\${KEY_TWO}`],
           refusals: [{ status: 422, at: "error.code", is: "INVALID_KEY", reason: "unauthorized" }]
         })
       )
@@ -253,20 +250,60 @@ describe("R86: a mistake in a description", () => {
   const request = base.request
   const mistakes: ReadonlyArray<readonly [string, object, string]> = [
     ["an unknown member", { cache: true }, "providers.it.cache is not allowed here"],
-    ["an unknown member of the request", { request: { ...request, verb: "GET" } }, "request.verb is not allowed here; allowed are method, url, query, headers, body"],
+    [
+      "an unknown member of the request",
+      { request: { ...request, verb: "GET" } },
+      "request.verb is not allowed here; allowed are method, url, query, headers, body"
+    ],
     ["another method", { request: { ...request, method: "PUT" } }, "request.method must be GET or POST"],
-    ["an unknown placeholder", { request: { ...request, query: { q: "{search}" } } }, "request.query.q has {search}, which is not a placeholder; allowed are {query}"],
-    ["a placeholder in the host", { request: { ...request, url: "https://{query}.example.com/" } }, "request.url must be an http(s) address"],
-    ["plain HTTP", { request: { ...request, url: "http://api.example.com/" } }, 'request.url must begin with https unless "insecure" is true'],
-    ["a request without the query", { request: { ...request, query: {} }, values: {}, pages: { size: 5 } }, "request must contain {query}"],
+    [
+      "an unknown placeholder",
+      { request: { ...request, query: { q: "{search}" } } },
+      "request.query.q has {search}, which is not a placeholder; allowed are {query}"
+    ],
+    [
+      "a placeholder in the host",
+      { request: { ...request, url: "https://{query}.example.com/" } },
+      "request.url must be an http(s) address"
+    ],
+    [
+      "plain HTTP",
+      { request: { ...request, url: "http://api.example.com/" } },
+      'request.url must begin with https unless "insecure" is true'
+    ],
+    [
+      "a request without the query",
+      { request: { ...request, query: {} }, values: {}, pages: { size: 5 } },
+      "request must contain {query}"
+    ],
     ["an expression as a path", { response: { rows: "$.web[*]", url: "url" } }, "response.rows must be a dotted path"],
-    ["an unknown reason", { refusals: [{ status: 403, reason: "denied" }] }, "refusals.0.reason must be one of blocked, quota"],
+    [
+      "an unknown reason",
+      { refusals: [{ status: 403, reason: "denied" }] },
+      "refusals.0.reason must be one of blocked, quota"
+    ],
     ["at without is", { refusals: [{ status: 403, at: "code", reason: "quota" }] }, "refusals.0.is is missing"],
-    ["a country that does not exist", { values: { geo: ["xx"] } }, "values.geo must be an object or a list of countries"],
-    ["values without a placeholder", { values: { page: { 1: 0 } } }, "values.page maps {page}, which the request does not contain"],
-    ["a variable that is not set", { request: { ...request, headers: { a: "${NONE}" } } }, "request.headers.a names the environment variable NONE, which is not set"],
+    [
+      "a country that does not exist",
+      { values: { geo: ["xx"] } },
+      "values.geo must be an object or a list of countries"
+    ],
+    [
+      "values without a placeholder",
+      { values: { page: { 1: 0 } } },
+      "values.page maps {page}, which the request does not contain"
+    ],
+    [
+      "a variable that is not set",
+      { request: { ...request, headers: { a: `\${NONE}` } } },
+      "request.headers.a names the environment variable NONE, which is not set"
+    ],
     ["a key that is not sent", { apiKey: "k" }, "request must contain {apiKey}"],
-    ["a header that splits the request", { request: { ...request, headers: { "Content-Length": "1" } } }, "request.headers.Content-Length is not allowed"],
+    [
+      "a header that splits the request",
+      { request: { ...request, headers: { "Content-Length": "1" } } },
+      "request.headers.Content-Length is not allowed"
+    ],
     ["a body with GET", { request: { ...request, body: {} } }, "request.body is only allowed with POST"],
     ["pages of no size", { pages: { size: 0 } }, "pages.size must be a whole number from 1 to 100"]
   ]
@@ -300,7 +337,7 @@ describe("R86: providers try", () => {
       const trial = yield* attempt(echo)
       assert.strictEqual(trial.status, 200)
       assert.match(trial.request.url, /\/search\?q=cats&count=10&offset=0&country=us&lang=en-US&safe=0$/)
-      assert.strictEqual(trial.request.headers["x-api-key"], "${EXAMPLE_KEY}")
+      assert.strictEqual(trial.request.headers["x-api-key"], `\${EXAMPLE_KEY}`)
       assert.strictEqual(trial.rows.length, 1)
       assert.notInclude(JSON.stringify(trial), environment.EXAMPLE_KEY)
     })

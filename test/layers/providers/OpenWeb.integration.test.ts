@@ -13,10 +13,19 @@ const pages: Readonly<Record<string, object>> = {
   "Ada Lovelace": { key: "Ada_Lovelace", title: "Ada Lovelace", excerpt: "English mathematician" }
 }
 const hits: Readonly<Record<string, object>> = {
-  "Postgres 19 released": { objectID: "1", title: "Postgres 19", url: "https://postgres.test/19", created_at: "2026-11-20T00:00:00Z" }
+  "Postgres 19 released": {
+    objectID: "1",
+    title: "Postgres 19",
+    url: "https://postgres.test/19",
+    created_at: "2026-11-20T00:00:00Z"
+  }
 }
 const items: Readonly<Record<string, object>> = {
-  "ENOSPC inotify watchers": { question_id: 22475849, title: "Node.js: what is ENOSPC?", excerpt: "Raise &quot;max_user_watches&quot;" }
+  "ENOSPC inotify watchers": {
+    question_id: 22475849,
+    title: "Node.js: what is ENOSPC?",
+    excerpt: "Raise &quot;max_user_watches&quot;"
+  }
 }
 
 const listOf = (found: object | undefined) => (found === undefined ? [] : [found])

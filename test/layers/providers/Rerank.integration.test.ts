@@ -19,8 +19,7 @@ const tableOf = (rerank: object) =>
         ConfigProvider.layer(ConfigProvider.fromEnv({ env: { RERANK_KEY: key } }))
       )
     ),
-    (context) =>
-      Effect.provideContext(ProviderFile.table({ _tag: "file", path: "providers.json" }), context)
+    (context) => Effect.provideContext(ProviderFile.table({ _tag: "file", path: "providers.json" }), context)
   )
 
 const order = (rerank: object, texts = ["a", "b", "c"]) =>
@@ -34,14 +33,14 @@ const results = { results: [0.1, 0.9, 0.5].map((relevance_score, index) => ({ in
 const documented: ReadonlyArray<readonly [string, object, unknown, string, unknown]> = [
   [
     "cohere",
-    { model: "rerank-v3.5", apiKey: "${RERANK_KEY}" },
+    { model: "rerank-v3.5", apiKey: `\${RERANK_KEY}` },
     { id: "1", ...results, meta: {} },
     "/v2/rerank",
     { model: "rerank-v3.5", query: "planets", documents: ["a", "b", "c"], top_n: 3 }
   ],
   [
     "jina",
-    { model: "jina-reranker-v3", apiKey: "${RERANK_KEY}" },
+    { model: "jina-reranker-v3", apiKey: `\${RERANK_KEY}` },
     { model: "jina-reranker-v3", usage: { total_tokens: 9 }, ...results },
     "/v1/rerank",
     { model: "jina-reranker-v3", query: "planets", documents: ["a", "b", "c"], top_n: 3, return_documents: false }

@@ -47,7 +47,10 @@ describe("the greeting of a start", () => {
   })
 
   it("later starts name the dashboard and no secret, and the port that was bound where it is another", () => {
-    const later = greetingLines({ ...first, access: undefined, dataDir: undefined, searchesOnlyIndex: false }, { columns: 80, hasColors: false })
+    const later = greetingLines(
+      { ...first, access: undefined, dataDir: undefined, searchesOnlyIndex: false },
+      { columns: 80, hasColors: false }
+    )
     assert.deepStrictEqual(later, [
       "Quarry is ready: http://localhost:3000. Ctrl-C stops it.",
       "Dashboard: http://localhost:3000/dashboard"

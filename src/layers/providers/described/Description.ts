@@ -135,13 +135,11 @@ const Rule = object({
   is: optional(Parameter),
   reason: Schema.Literals(reasons).annotate({ message: `must be one of ${listed(reasons)}` })
 }).check(
-  Schema.makeFilter(
-    ({ at, is, status }: { readonly at?: string; readonly is?: Scalar; readonly status: number }) => {
-      if (at !== undefined && is === undefined) return { path: ["is"], issue: "is missing: at needs it" }
-      if (at === undefined && is !== undefined) return { path: ["at"], issue: "is missing: is needs it" }
-      return at !== undefined || status >= 300 || { path: ["at"], issue: "is missing: a status below 300 needs it" }
-    }
-  )
+  Schema.makeFilter(({ at, is, status }: { readonly at?: string; readonly is?: Scalar; readonly status: number }) => {
+    if (at !== undefined && is === undefined) return { path: ["is"], issue: "is missing: at needs it" }
+    if (at === undefined && is !== undefined) return { path: ["at"], issue: "is missing: is needs it" }
+    return at !== undefined || status >= 300 || { path: ["at"], issue: "is missing: a status below 300 needs it" }
+  })
 )
 
 const dateRule = "must be a date as in 2026-01-31"

@@ -1,4 +1,4 @@
-import { Clock, Effect, FileSystem, Layer, Redacted, Result } from "effect"
+import { Clock, Effect, type FileSystem, Layer, Redacted, Result } from "effect"
 import { capabilitiesOf, valueIn } from "../../../domain/providers/HttpDescription.ts"
 import { missingAt, valueAt } from "../../../domain/providers/JsonPath.ts"
 import { Refusal } from "../../../domain/providers/Refusal.ts"
@@ -6,7 +6,7 @@ import type { Field, RowShape } from "../../../domain/providers/RowShape.ts"
 import type { Json, ValueFor } from "../../../domain/providers/Template.ts"
 import { planCalls, type UpstreamCall, unsupportedReason } from "../../../domain/search/Capabilities.ts"
 import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
-import { Pacer } from "../../../services/providers/Pacer.ts"
+import type { Pacer } from "../../../services/providers/Pacer.ts"
 import {
   type MissingPath,
   ProviderTrials,
@@ -91,12 +91,18 @@ const scrubber = ({ options, variables }: Described) => {
   return (text: string): string => secrets.reduce((clean, secret) => clean.replaceAll(secret, "***"), text)
 }
 
-const trial = Effect.fnUntraced(function* (name: string, described: Described, asked: SearchRequest, timeoutMs: number) {
+const trial = Effect.fnUntraced(function* (
+  name: string,
+  described: Described,
+  asked: SearchRequest,
+  timeoutMs: number
+) {
   const { description, options } = described
   const capabilities = capabilitiesOf(description)
   const request = { ...asked, safe: capabilities.safe[0] ?? asked.safe }
   const reason = unsupportedReason(capabilities, request)
-  if (reason !== undefined) return yield* new TrialImpossible({ message: `${name} cannot serve this search: ${reason}.` })
+  if (reason !== undefined)
+    return yield* new TrialImpossible({ message: `${name} cannot serve this search: ${reason}.` })
   const { first } = planCalls(capabilities, request)
   const shown = show(described, first)
   if (shown === undefined)
@@ -124,7 +130,12 @@ const trial = Effect.fnUntraced(function* (name: string, described: Described, a
       ? new Refusal({ reason: end.failure.reason, message: scrub(end.failure.message) })
       : undefined,
     rows: Result.isSuccess(end)
-      ? end.success.map((row) => ({ ...row, title: scrub(row.title), url: scrub(row.url), snippet: scrub(row.snippet) }))
+      ? end.success.map((row) => ({
+          ...row,
+          title: scrub(row.title),
+          url: scrub(row.url),
+          snippet: scrub(row.snippet)
+        }))
       : [],
     missing: json === undefined ? [] : missingIn(description.response, json),
     durationMs: (yield* Clock.currentTimeMillis) - startedAt

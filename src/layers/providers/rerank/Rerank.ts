@@ -108,9 +108,13 @@ const memberOf = (value: unknown, name: string): unknown =>
 const readOrder = ({ rows, score }: Dialect, json: unknown) => {
   const list: unknown = rows === undefined ? json : memberOf(json, rows)
   if (!Array.isArray(list)) return malformed
-  const scored = list.slice(0, maxTop + 1).map((row) => ({ index: memberOf(row, "index"), score: memberOf(row, score) }))
-  const isScored = (row: { readonly index: unknown; readonly score: unknown }): row is { index: number; score: number } =>
-    typeof row.index === "number" && typeof row.score === "number"
+  const scored = list
+    .slice(0, maxTop + 1)
+    .map((row) => ({ index: memberOf(row, "index"), score: memberOf(row, score) }))
+  const isScored = (row: {
+    readonly index: unknown
+    readonly score: unknown
+  }): row is { index: number; score: number } => typeof row.index === "number" && typeof row.score === "number"
   if (!scored.every(isScored)) return malformed
   return Effect.succeed(scored.sort((a, b) => b.score - a.score).map(({ index }) => index))
 }
