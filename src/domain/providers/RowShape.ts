@@ -96,7 +96,15 @@ const readRow = (row: unknown, shape: RowShape): ReadonlyArray<UpstreamRow> => {
   const published = firstOf(shape.published, (source) =>
     source._tag === "path" ? readDate(valueAt(row, source.path)) : undefined
   )
-  return [published === undefined ? { url, title, snippet } : { url, title, snippet, published }]
+  return [
+    {
+      url,
+      title,
+      snippet,
+      ...(published === undefined ? {} : { published }),
+      ...(shape.isHtml ? { isHtml: true as const } : {})
+    }
+  ]
 }
 
 const maxCountDepth = 3

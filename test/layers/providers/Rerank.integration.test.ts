@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Result } from "effect"
+import type { RefusalReason } from "../../../src/domain/providers/Refusal.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { foundations } from "../../support/api/ProviderTable.ts"
 import { type Answer, json, serve } from "../../support/servers/UpstreamServer.ts"
@@ -73,7 +74,7 @@ describe("R86: rerank", () => {
     )
   }
 
-  const failures: ReadonlyArray<readonly [string, Answer, string]> = [
+  const failures: ReadonlyArray<readonly [string, Answer, RefusalReason]> = [
     ["another JSON", json({ data: [] }), "malformed"],
     ["a row without a score", json([{ index: 0 }]), "malformed"],
     ["503", json({}, 503), "unreachable"],

@@ -110,11 +110,15 @@ const trial = Effect.fnUntraced(function* (
   const client = yield* UpstreamClient
   let status: number | undefined
   const observed = UpstreamClient.of({
-    exchange: (sent, use) =>
-      client.exchange(sent, (reply) => {
-        status = reply.status
-        return use(reply)
-      })
+    exchange: (sent, use, options) =>
+      client.exchange(
+        sent,
+        (reply) => {
+          status = reply.status
+          return use(reply)
+        },
+        options
+      )
   })
   let json: unknown
   const { send } = yield* makeSend(name, described, (response) => (json = response)).pipe(
