@@ -27,7 +27,7 @@ export interface HttpDescription {
   readonly request: HttpRequest
   readonly response: RowShape
   readonly pages: { readonly size: number; readonly last: number | undefined }
-  /** What is sent for each supported value. A placeholder that is not listed supports every value as it is. */
+  /** The text sent for each supported value. A placeholder that is not listed supports every value as it is. */
   readonly values: { readonly [P in Mapped]?: ReadonlyMap<string, Scalar> }
   readonly refusals: ReadonlyArray<RefusalRule>
 }
@@ -120,7 +120,7 @@ const daysIn = ({ options }: UpstreamCall): number | undefined => {
 const listed = (sites: ReadonlyArray<string> | undefined) =>
   sites === undefined || sites.length === 0 ? undefined : sites
 
-/** What a call has for a placeholder. Undefined if the parameter is left out; `apiKey` is never among them. */
+/** The value of a placeholder in a call. Undefined if the parameter is left out. */
 export const valueIn = (
   { values }: HttpDescription,
   call: UpstreamCall,

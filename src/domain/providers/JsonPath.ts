@@ -28,7 +28,7 @@ const maxMembers = 20
 export interface Missing {
   /** The part of the path that finds something; empty for the whole value. */
   readonly found: string
-  /** What is there instead of the next part of the path. */
+  /** The names at that place. The next part of the path is not one of them. */
   readonly members: ReadonlyArray<string>
 }
 
@@ -38,7 +38,7 @@ const membersOf = (value: unknown): ReadonlyArray<string> => {
   return names.slice(0, maxMembers).map((name) => name.slice(0, maxPathCharacters))
 }
 
-/** How far a path leads, and the members at the place where it ends. */
+/** Follows a path as far as it leads, and returns the members at the place where it ends. */
 export const missingAt = (json: unknown, path: JsonPath): Missing => {
   let value = json
   let depth = 0

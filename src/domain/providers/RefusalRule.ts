@@ -1,7 +1,7 @@
 import { type JsonPath, valueAt } from "./JsonPath.ts"
 import type { RefusalReason } from "./Refusal.ts"
 
-/** What a status of a provider means, optionally only with a text at a place of its response. */
+/** The meaning of a status, optionally only with a text at a place of the response. */
 export interface RefusalRule {
   readonly status: number
   readonly at: JsonPath | undefined

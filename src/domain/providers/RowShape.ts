@@ -4,7 +4,7 @@ import { toMoment } from "../requests/fields.ts"
 import type { UpstreamRow } from "../search/Organic.ts"
 import { type JsonPath, parsePath, valueAt } from "./JsonPath.ts"
 
-/** Where a row has a text: at a path, or in an address with paths in braces. */
+/** The place of a text in a row: a path, or an address with paths in braces. */
 export type TextSource =
   | { readonly _tag: "path"; readonly path: JsonPath }
   | { readonly _tag: "address"; readonly parts: ReadonlyArray<string | JsonPath> }
@@ -12,7 +12,7 @@ export type TextSource =
 /** The first source with a text wins. */
 export type Field = ReadonlyArray<TextSource>
 
-/** How a response describes its rows (R86). */
+/** The places of the rows and their fields in a response (R86). */
 export interface RowShape {
   readonly rows: JsonPath
   readonly url: Field

@@ -1,6 +1,6 @@
 import { Result } from "effect"
 
-/** What a description may name in braces (R86). */
+/** Names that a description may use in braces (R86). */
 export const placeholders = [
   "query",
   "num",

@@ -1,6 +1,6 @@
 import type { OrganicResult } from "./OrganicResult.ts"
 
-/** What a reranker reads of a result. */
+/** The text of a result for a reranker. */
 export const rerankText = ({ snippet, title }: OrganicResult): string =>
   snippet === "" ? title : title === "" ? snippet : `${title}\n${snippet}`
 

@@ -72,7 +72,7 @@ describe("R86: dotted paths", () => {
         assert.strictEqual(valueAt(json, path), value)
         assert.deepStrictEqual(missingAt(json, [...path.slice(0, -1), "missing name"]), {
           found: path.slice(0, -1).join("."),
-          members: [path.at(-1)]
+          members: path.slice(-1)
         })
       })
     )

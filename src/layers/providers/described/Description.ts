@@ -143,7 +143,7 @@ const Rule = object({
 )
 
 const dateRule = "must be a date as in 2026-01-31"
-/** Where the description comes from, for the people who maintain it. */
+/** The documentation that the description follows, for the people who maintain it. */
 const Source = object({
   url: address.url,
   date: text(dateRule, (date) => /^\d{4}-\d{2}-\d{2}$/.test(date) && parseMoment(date) !== undefined)
@@ -211,7 +211,7 @@ const reportContradictions = (description: HttpDescription, fields: Fields, hasK
   if (!used.has("apiKey") && hasKey) report("request", "must contain {apiKey}, because the provider has an API key")
   for (const placeholder of mapped) {
     const values = fields.values?.[placeholder]
-    // A list for `safe` says what the results are like, whether or not the provider is told.
+    // A list for `safe` describes the results, even if the request has no such parameter.
     if (values === undefined || (placeholder === "safe" && Array.isArray(values))) continue
     if (!usesOf[placeholder].some((name) => used.has(name)))
       report(`values.${placeholder}`, `maps {${placeholder}}, which the request does not contain`)
