@@ -146,7 +146,8 @@ const dateRule = "must be a date as in 2026-01-31"
 /** The documentation that the description follows, for the people who maintain it. */
 const Source = object({
   url: address.url,
-  date: text(dateRule, (date) => /^\d{4}-\d{2}-\d{2}$/.test(date) && parseMoment(date) !== undefined)
+  /** The day on which it was read; absent if nobody has compared the two yet. */
+  date: optional(text(dateRule, (date) => /^\d{4}-\d{2}-\d{2}$/.test(date) && parseMoment(date) !== undefined))
 })
 
 export const Options = object({

@@ -20,7 +20,7 @@ interface Dialect {
 }
 
 const dialects: { readonly [type: string]: Dialect } = {
-  // https://docs.cohere.com/reference/rerank, read on 2026-11-27
+  // https://docs.cohere.com/reference/rerank
   cohere: {
     path: "/v2/rerank",
     needsModel: true,
@@ -28,7 +28,7 @@ const dialects: { readonly [type: string]: Dialect } = {
     rows: "results",
     score: "relevance_score"
   },
-  // https://api.jina.ai/redoc (POST /v1/rerank), read on 2026-11-27
+  // https://api.jina.ai/redoc (POST /v1/rerank)
   jina: {
     path: "/v1/rerank",
     needsModel: true,
@@ -42,7 +42,7 @@ const dialects: { readonly [type: string]: Dialect } = {
     rows: "results",
     score: "relevance_score"
   },
-  // https://huggingface.github.io/text-embeddings-inference, read on 2026-11-27
+  // https://huggingface.github.io/text-embeddings-inference
   tei: {
     path: "/rerank",
     needsModel: false,
