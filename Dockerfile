@@ -15,6 +15,7 @@ COPY LICENSE openapi.json llms.txt llms-full.txt ./
 COPY bin bin
 COPY data data
 COPY src src
+COPY examples/providers examples/providers
 COPY scripts/warmCompiledCode.ts scripts/
 # The code as Node compiles it, which takes a third off each start. It is made as the user who runs it, and nobody writes it
 # later: the file system may be read-only, and code must not come from a folder that the service can write.

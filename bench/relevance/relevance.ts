@@ -12,6 +12,7 @@ import { embedded, type Find, fts5, miniSearch, onPostgres, quarry } from "./eng
 import { fusionTable } from "./fusion.ts"
 import { type JudgedSet, readJudgements, sets } from "./Judgement.ts"
 import { json, markdown, misses, type Run } from "./Report.ts"
+import { rerankTable } from "./rerank.ts"
 import type { Found } from "./Score.ts"
 
 const starterIndex = fileURLToPath(new URL("../../data/starter-index.jsonl.gz", import.meta.url))
@@ -23,7 +24,8 @@ const { values: options } = parseArgs({
     only: { type: "string" },
     collection: { type: "string", multiple: true, default: [] },
     ablations: { type: "boolean", default: false },
-    fuse: { type: "boolean", default: false }
+    fuse: { type: "boolean", default: false },
+    rerank: { type: "boolean", default: false }
   }
 })
 
@@ -76,9 +78,10 @@ const program = Effect.gen(function* () {
   writeFileSync(`${results}relevance.json`, `${JSON.stringify(json(runs), undefined, 2)}\n`)
 })
 
-/** Implements `--collection`, with or without `--fuse`, and `--ablations`. */
+/** Implements `--collection`, with or without `--fuse` or `--rerank`, and `--ablations`. */
 const compared = Effect.gen(function* () {
   if (options.ablations) return yield* printAblations(options.collection)
+  if (options.rerank) return console.log(yield* rerankTable(options.collection, embedded))
   if (options.fuse) return console.log(yield* fusionTable(options.collection, embedded))
   console.log(yield* collectionsTable(options.collection, embedded))
 })

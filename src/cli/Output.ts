@@ -33,7 +33,7 @@ export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): str
   issues.map(({ message }) => message).join("; ")
 
 /** Escapes control, line-break and bidi characters, because clients choose this text and a terminal would run it. */
-const withoutControls = (text: string): string =>
+export const withoutControls = (text: string): string =>
   text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`
   })

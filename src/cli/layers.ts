@@ -21,6 +21,7 @@ import type { SecretRotation } from "../services/operations/SecretRotation.ts"
 import type { PageFetcher } from "../services/pages/PageFetcher.ts"
 import type { PageParser } from "../services/pages/PageParser.ts"
 import type { ProviderStates } from "../services/providers/ProviderStates.ts"
+import type { ProviderTrials } from "../services/providers/ProviderTrials.ts"
 import type { QueryLog } from "../services/search/QueryLog.ts"
 import type { EventBooks } from "../services/webhooks/EventBooks.ts"
 import type { AppConfig } from "../settings/Settings.ts"
@@ -48,6 +49,8 @@ export interface CommandLayers<E, R> {
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   readonly backups: Layer.Layer<Backups, E, R>
   readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
+  /** Reads no other provider than the one that is tried. */
+  readonly trials: Layer.Layer<ProviderTrials, E, R>
   /** Read-only. Requires this version's schema. */
   readonly inspection: Layer.Layer<Holds | OperatorLog, E, R>
   readonly overview: Layer.Layer<Overview, E, R>

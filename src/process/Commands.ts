@@ -1,5 +1,6 @@
-import { Layer } from "effect"
+import { Duration, Layer } from "effect"
 import * as PacerMemory from "../layers/memory/PacerMemory.ts"
+import * as ProviderTrialsFile from "../layers/providers/described/ProviderTrialsFile.ts"
 import * as ExternalIndexesOpenSearch from "../layers/providers/opensearch/ExternalIndexesOpenSearch.ts"
 import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
 import * as BackupsSql from "../layers/sql/operations/BackupsSql.ts"
@@ -38,6 +39,10 @@ const providers = Services.providers.pipe(
   Layer.provide([PacerMemory.layer, reading])
 )
 
+const trials = AppConfig.layerFrom(({ providerTimeout, quarryProviders }) =>
+  ProviderTrialsFile.layer({ path: quarryProviders, timeoutMs: Duration.toMillis(providerTimeout) })
+).pipe(Layer.provide([UpstreamClient.layer, PacerMemory.layer]), Layer.provide(settings))
+
 export const layers = {
   settings,
   database: Layer.provide(Storage.database, settings),
@@ -45,6 +50,7 @@ export const layers = {
   inspection: Layer.provide(Inspection.layer, settings),
   overview: Layer.provide(Inspection.commandOverview, settings),
   providers,
+  trials,
   secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
   external: externalIndexes,

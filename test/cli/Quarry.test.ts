@@ -298,6 +298,7 @@ const quarry = (
     const run = Quarry.make({
       settings: AppConfig.layerTest({ keyPepper: [Redacted.make("hunter2")] }),
       providers: providers(foundations.refusals ?? []),
+      trials: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       database: Layer.effect(SqlClient.SqlClient, Effect.die(new Error("no command here needs it"))),
       backups: Layer.effect(Backups, Effect.die(new Error("no command here needs it"))),
       inspection: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
@@ -987,6 +988,7 @@ describe("quarry index load", () => {
         backups: unused,
         crawling: unused,
         providers: unused,
+        trials: unused,
         inspection: unused,
         overview: unused,
         paymentProvider: unused,

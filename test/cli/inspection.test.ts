@@ -45,6 +45,7 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
       reconciler: unused,
       crawling: unused,
       providers: unused,
+      trials: unused,
       secrets: unused,
       storage: unused,
       external: unused,

@@ -1,13 +1,20 @@
 import { Duration, Effect } from "effect"
-import { Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { type Capabilities, type Codes, toJson } from "../../domain/search/Capabilities.ts"
-import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import { QueryText, type SearchRequest } from "../../domain/search/SearchRequest.ts"
+import { cutCodePoints } from "../../domain/text.ts"
 import { namesOf } from "../../services/providers/Provider.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
+import {
+  type MissingPath,
+  ProviderTrials,
+  type ShownRequest,
+  type Trial
+} from "../../services/providers/ProviderTrials.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
-import { CommandFailed, print, table } from "../Output.ts"
+import { CommandFailed, print, section, table, withoutControls } from "../Output.ts"
 
 /** A search with results on every engine. */
 const request: SearchRequest = {
@@ -80,8 +87,68 @@ const check = Command.make(
   })
 ).pipe(Command.withDescription("Run one live search on every provider and engine"))
 
+const shownRequest = ({ body, headers, method, url }: ShownRequest): ReadonlyArray<string> => [
+  `${method} ${url}`,
+  ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ...(body === null ? [] : [JSON.stringify(body)])
+]
+
+const missingLine = ({ found, member, members, path }: MissingPath): string => {
+  const place = found === "" ? (member === "response.rows" ? "The response" : "A row") : found
+  const there = members.length === 0 ? "has no members" : `has: ${members.join(", ")}`
+  return `${member}: "${path}" finds nothing. ${place} ${there}.`
+}
+
+const outcomeLine = ({ durationMs, refusal, rows, status }: Trial): string => {
+  const response = status === undefined ? "No response" : `Status ${status}`
+  const end = refusal === undefined ? `${rows.length} rows` : `${refusal.reason} (${refusal.message})`
+  return `${response} after ${durationMs} ms: ${end}`
+}
+
+const trialLines = (trial: Trial): ReadonlyArray<string> => [
+  ...shownRequest(trial.request),
+  "",
+  outcomeLine(trial),
+  ...section(
+    ["TITLE", "URL", "PUBLISHED"],
+    trial.rows.map(({ published, title, url }) => [cutCodePoints(title, 60), url, published ?? "-"])
+  ),
+  ...(trial.missing.length === 0 ? [] : ["", ...trial.missing.map(missingLine)])
+]
+
+const tryProvider = Command.make(
+  "try",
+  {
+    name: Argument.String("name").pipe(Argument.withDescription("A provider of the type http in the provider file")),
+    query: Flag.String("query").pipe(Flag.withSchema(QueryText), Flag.withDescription("What to search for"))
+  },
+  Effect.fn(function* ({ name, query }) {
+    const trials = yield* ProviderTrials
+    const trial = yield* trials.run(name, { ...request, query })
+    const { durationMs, missing, refusal, rows, status } = trial
+    const isOk = refusal === undefined && missing.every(({ member }) => member !== "response.rows")
+    yield* print(
+      {
+        ok: isOk,
+        provider: name,
+        request: trial.request,
+        status: status ?? null,
+        ms: durationMs,
+        refusal: refusal === undefined ? null : { reason: refusal.reason, message: refusal.message },
+        rows,
+        missing
+      },
+      trialLines(trial).map(withoutControls)
+    )
+    if (!isOk) return yield* new CommandFailed({ message: `${name} gave no usable answer.` })
+  })
+).pipe(Command.withDescription("Send one search to a described provider, and show what it sends and finds"))
+
 export const providers = <E, R>(layers: CommandLayers<E, R>) =>
   Command.make("providers").pipe(
     Command.withDescription("Check the providers behind the targets"),
-    Command.withSubcommands([check.pipe(writesNothing, Command.provide(layers.providers))])
+    Command.withSubcommands([
+      check.pipe(writesNothing, Command.provide(layers.providers)),
+      tryProvider.pipe(writesNothing, Command.provide(layers.trials))
+    ])
   )

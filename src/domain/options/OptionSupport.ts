@@ -19,7 +19,11 @@ export type DomainSupport =
 export interface OptionSupport {
   /** Periods with a parameter of their own. With `dates`, the other periods work too. */
   readonly freshness?: ReadonlyArray<Freshness>
+  /** Both ends of a range of dates. */
   readonly dates?: boolean
+  /** Only this end of a range. */
+  readonly after?: boolean
+  readonly before?: boolean
   readonly domains?: DomainSupport
   readonly news?: boolean
 }
@@ -75,13 +79,17 @@ const servesIncluded = (capable: Capable, request: Asked): boolean => {
 }
 
 const serves = (capable: Capable, request: Asked, option: OptionName): boolean => {
-  const { dates = false, freshness = [], news = false } = capable.options ?? {}
+  const { dates = false, freshness = [], news = false, ...ends } = capable.options ?? {}
   switch (option) {
     case "freshness":
-      return dates || (request.options?.freshness !== undefined && freshness.includes(request.options.freshness))
+      return (
+        dates ||
+        ends.after === true ||
+        (request.options?.freshness !== undefined && freshness.includes(request.options.freshness))
+      )
     case "after":
     case "before":
-      return dates
+      return dates || ends[option] === true
     case "include_domains":
       return servesIncluded(capable, request)
     case "exclude_domains":

@@ -8,7 +8,7 @@ import { makeSiteFilter, parseSite, type SiteLists } from "./Sites.ts"
 export const freshnessPeriods = ["day", "week", "month", "year"] as const
 export type Freshness = (typeof freshnessPeriods)[number]
 
-const freshnessDays: { readonly [F in Freshness]: number } = { day: 1, week: 7, month: 31, year: 366 }
+export const freshnessDays: { readonly [F in Freshness]: number } = { day: 1, week: 7, month: 31, year: 366 }
 
 /** The built-in index has no topics, so documents of the last 31 days count as news. */
 const newsDays = 31

@@ -56,6 +56,10 @@ const fromWords = (text: string): string | undefined => {
   return date === undefined || time === undefined ? date : `${date}T${time}Z`
 }
 
+/** Reads only ISO 8601. Returns a date, or a UTC date-time if it has a zone. */
+export const parseIsoDate = (value: unknown): string | undefined =>
+  typeof value === "string" && value.length <= maxUnits ? fromIso(value.trim()) : undefined
+
 /** Reads ISO 8601, English dates and ages like "3 days ago". Returns a date, or a UTC date-time if it has a zone. */
 export const readPublished = (value: unknown, nowMs: number): string | undefined => {
   if (typeof value !== "string" || value.length > maxUnits) return undefined

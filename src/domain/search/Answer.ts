@@ -5,4 +5,6 @@ export interface Answer {
   readonly ranking: Ranking
   /** False for a search that joined a running call (R15). */
   readonly cached: boolean
+  /** Present if a reranker failed. The next search must be able to get a better order, so the answer is not cached. */
+  readonly isUnordered?: boolean
 }

@@ -11,7 +11,7 @@ import { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { prometheusName } from "../../services/telemetry/Instrument.ts"
 import { requestIdFrom } from "../CurrentRequest.ts"
 import { trustedHosts } from "./hosts.ts"
-import { providerView } from "./providers.ts"
+import { providerView, rerankerView } from "./providers.ts"
 
 export const json = (status: number, body: unknown) => HttpServerResponse.jsonUnsafe(body, { status })
 
@@ -19,7 +19,10 @@ export const json = (status: number, body: unknown) => HttpServerResponse.jsonUn
 export interface Reports {
   readonly readiness: Effect.Effect<{ readonly ready: boolean }>
   readonly health: Effect.Effect<{ readonly healthy: boolean }>
-  readonly providers: Effect.Effect<ReadonlyArray<unknown>>
+  readonly providers: Effect.Effect<{
+    readonly providers: ReadonlyArray<unknown>
+    readonly rerankers: ReadonlyArray<unknown>
+  }>
   readonly status: Effect.Effect<HttpServerResponse.HttpServerResponse>
   /** In Prometheus's text format. */
   readonly metrics: Effect.Effect<string>
@@ -40,7 +43,7 @@ export const routesOf = ({ health, metrics, providers, readiness, status }: Repo
     HttpRouter.add(
       "GET",
       "/providers",
-      Effect.map(providers, (all) => json(200, { providers: all }))
+      Effect.map(providers, (all) => json(200, all))
     ),
     HttpRouter.add("GET", "/status", status),
     HttpRouter.add(
@@ -60,7 +63,10 @@ const routes = Layer.unwrap(
     return routesOf({
       readiness: readiness.report,
       health: readiness.full,
-      providers: Effect.map(states.all, (all) => all.map(providerView)),
+      providers: Effect.zipWith(states.all, states.rerankers, (all, rerankers) => ({
+        providers: all.map(providerView),
+        rerankers: rerankers.map(rerankerView)
+      })),
       status: Effect.map(overview.look, (status) => json(200, status)),
       metrics: PrometheusMetrics.format({ metricNameMapper: prometheusName })
     })

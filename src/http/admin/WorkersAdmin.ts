@@ -47,17 +47,22 @@ const health = (workers: Workers) =>
     return { ...report, healthy, checks: worst(all) }
   })
 
-/** Lists providers per worker, because each worker has its own cool-downs. */
-const providersOf = ({ body, worker }: WorkerReply): ReadonlyArray<unknown> =>
-  Predicate.hasProperty(body, "providers") && Array.isArray(body.providers)
-    ? body.providers.map((provider) => ({ worker, ...provider }))
-    : []
+/** Lists providers and rerankers per worker, because each worker has its own cool-downs. */
+const membersOf =
+  (name: "providers" | "rerankers") =>
+  ({ body, worker }: WorkerReply): ReadonlyArray<unknown> => {
+    const members: unknown = Predicate.hasProperty(body, name) ? body[name] : undefined
+    return Array.isArray(members) ? members.map((member) => ({ worker, ...member })) : []
+  }
 
 const routes = (workers: Workers) =>
   routesOf({
     readiness: Effect.sync(() => readiness(workers)),
     health: health(workers),
-    providers: Effect.map(workers.ask("/providers"), (replies) => replies.flatMap(providersOf)),
+    providers: Effect.map(workers.ask("/providers"), (replies) => ({
+      providers: replies.flatMap(membersOf("providers")),
+      rerankers: replies.flatMap(membersOf("rerankers"))
+    })),
     // The status comes from the database, so any worker can report it.
     status: Effect.map(workers.ask("/status"), ([reply]) =>
       reply === undefined ? json(503, { error: "no_worker" }) : json(reply.status, reply.body)

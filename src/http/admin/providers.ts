@@ -1,7 +1,22 @@
 import { toJson } from "../../domain/search/Capabilities.ts"
 import { namesOf } from "../../services/providers/Provider.ts"
 import type { ProviderState } from "../../services/providers/ProviderMonitor.ts"
+import type { RerankState } from "../../services/providers/Reranker.ts"
 import { toMomentOrNull } from "../timestamps.ts"
+
+/** The view of a target's reranker. */
+export const rerankerView = ({ lastRefusal, lastSuccessAt, phase, retryAt, timeoutMs, ...state }: RerankState) => ({
+  target: state.target,
+  type: state.type,
+  top: state.top,
+  timeout_ms: timeoutMs,
+  state: phase,
+  retry_at: toMomentOrNull(retryAt),
+  answers: state.answers,
+  refusals: state.refusals,
+  last_success_at: toMomentOrNull(lastSuccessAt),
+  last_refusal: lastRefusal === undefined ? null : { ...lastRefusal, at: toMomentOrNull(lastRefusal.at) }
+})
 
 export const providerView = (state: ProviderState) => ({
   ...namesOf(state),

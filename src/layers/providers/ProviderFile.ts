@@ -1,15 +1,4 @@
-import {
-  Array as Arr,
-  Config,
-  Duration,
-  Effect,
-  type FileSystem,
-  Layer,
-  Option,
-  Predicate,
-  Redacted,
-  Schema
-} from "effect"
+import { Array as Arr, Duration, Effect, type FileSystem, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
 import type { TargetLabel } from "../../domain/search/TargetLabels.ts"
@@ -19,6 +8,7 @@ import type { Pacer } from "../../services/providers/Pacer.ts"
 import type { Fusion, Provider, ProviderEntry } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../services/providers/Providers.ts"
+import type { Reranker } from "../../services/providers/Reranker.ts"
 import type { AddressRules } from "../outgoing/Addresses.ts"
 import * as Brave from "./adapters/Brave.ts"
 import * as Exa from "./adapters/Exa.ts"
@@ -32,6 +22,7 @@ import * as SearXNG from "./adapters/SearXNG.ts"
 import * as SerpApi from "./adapters/SerpApi.ts"
 import * as Serper from "./adapters/Serper.ts"
 import * as Tavily from "./adapters/Tavily.ts"
+import * as HttpProvider from "./described/HttpProvider.ts"
 import { readJsonFile } from "./JsonFile.ts"
 import { Options as OpenSearchOptions } from "./opensearch/options.ts"
 import {
@@ -44,7 +35,9 @@ import {
   type ProviderType
 } from "./ProviderType.ts"
 import { readerTypeOf, readerTypes } from "./readers/readers.ts"
+import * as Rerank from "./rerank/Rerank.ts"
 import type { UpstreamClient } from "./UpstreamClient.ts"
+import { interpolateAll } from "./Variables.ts"
 
 type Requirements = UpstreamClient | DocumentIndex | Pacer
 
@@ -61,6 +54,7 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   tavily: Tavily.type,
   exa: Exa.type,
   opensearch: OpenSearch.type,
+  http: HttpProvider.type,
   index: Index.type
 }
 
@@ -118,6 +112,8 @@ const EntriesWith = Schema.Struct({
   providers: Entries,
   name: labelText(60),
   about: labelText(200),
+  /** Decoded by `Rerank`, which knows its place. */
+  rerank: Schema.optionalKey(Schema.Unknown),
   /** Also asks the next provider if one takes longer than its p95. */
   hedge: Schema.optionalKey(Schema.Boolean.annotate({ message: "must be true or false" }))
 }).annotate({ message: "must be a list of providers, or an object with providers" })
@@ -149,50 +145,18 @@ const decodeOpenSearch = decode(OpenSearchOptions)
 const isFuse = (value: unknown): boolean => typeof value === "object" && value !== null && "fuse" in value
 
 const readTarget = Effect.fnUntraced(function* (path: string, value: unknown) {
-  const alone = { path, hedge: false, label: undefined }
+  const alone = { path, hedge: false, label: undefined, rerank: undefined }
   if (Array.isArray(value)) return { ...alone, entries: yield* decodeEntries(path, value) }
   if (isFuse(value)) return { ...alone, entries: [value], isAlone: true }
-  const { about, hedge = false, name, providers } = yield* decodeEntriesWith(path, value)
+  const { about, hedge = false, name, providers, rerank } = yield* decodeEntriesWith(path, value)
   const named = { ...(name === undefined ? {} : { name }), ...(about === undefined ? {} : { about }) }
   const label: TargetLabel | undefined = Object.keys(named).length === 0 ? undefined : named
-  return { path: `${path}.providers`, entries: providers, hedge, label }
+  return { path: `${path}.providers`, entries: providers, hedge, label, rerank }
 })
 
 const listed = (names: Iterable<string>): string => [...names].join(", ") || "none"
 
 const invalid = (path: string, problem: string) => Effect.fail(new EntryInvalid({ faults: [{ path, problem }] }))
-
-const variable = /\$\{([^}]*)\}/g
-
-/** Replaces every `${NAME}` with a non-empty environment variable. */
-const interpolate = Effect.fnUntraced(function* (path: string, text: string) {
-  const names = new Set(text.matchAll(variable).map(([, name = ""]) => name))
-  const values = new Map(
-    yield* every(
-      names,
-      Effect.fnUntraced(function* (name) {
-        const value = yield* Config.option(Config.String(name)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
-        if (Option.isSome(value) && value.value !== "") return [name, value.value] as const
-        return yield* invalid(path, `names the environment variable ${name}, which is not set`)
-      })
-    )
-  )
-  return text.replace(variable, (_, name: string) => values.get(name) ?? "")
-})
-
-const interpolateAll = (path: string, value: unknown): Effect.Effect<unknown, EntryInvalid> => {
-  if (typeof value === "string") return interpolate(path, value)
-  if (typeof value !== "object" || value === null) return Effect.succeed(value)
-  if (Array.isArray(value)) {
-    return every(value.entries(), ([index, item]) => interpolateAll(`${path}.${index}`, item))
-  }
-  return Effect.map(
-    every(Object.entries(value), ([key, item]) =>
-      Effect.map(interpolateAll(`${path}.${key}`, item), (whole) => [key, whole] as const)
-    ),
-    (entries) => Object.fromEntries(entries)
-  )
-}
 
 /** Targets that name the same engine share one provider and therefore its state. */
 const shared = (engines: Engines): Engines => {
@@ -213,7 +177,8 @@ const makeProvider = Effect.fnUntraced(function* (name: string, entry: unknown) 
     const names = new Set([...Object.keys(types), ...Object.keys(readerTypes)])
     return yield* invalid(`providers.${name}.type`, `must be one of ${listed(names)}`)
   }
-  const engines = yield* type.make(name, yield* interpolateAll(`providers.${name}`, options))
+  const whole = type.readsVariables === true ? options : yield* interpolateAll(`providers.${name}`, options)
+  const engines = yield* type.make(name, whole)
   return [name, { engines: shared(engines), engineNames: type.engines }] as const
 })
 
@@ -244,17 +209,42 @@ const attemptOf =
     return Effect.succeed([found.engines(engine)])
   }
 
+const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): ProviderFileInvalid =>
+  new ProviderFileInvalid({
+    // A value may break two rules with the same message.
+    message: [...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))].join(
+      "\n"
+    )
+  })
+
+const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
+
+const placeOf = (path: string): string => `QUARRY_PROVIDERS (${path})`
+
+/** The members of a provider of this type, without its `type`. */
+const entryOfType = Effect.fnUntraced(function* (path: string, name: string, type: string, purpose: string) {
+  const { providers } = yield* decodeFile("", yield* readJsonFile(path))
+  const place = `providers.${name}`
+  const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
+  const names = Object.keys(providers)
+  if (entry === undefined) return yield* invalid(place, `is not defined; defined: ${listed(names)}`)
+  const { type: found, ...options } = yield* decodeEntry(place, entry)
+  return found === type ? options : yield* invalid(`${place}.type`, `must be ${type} ${purpose}`)
+})
+
 export const openSearchOptions = (path: string, name: string) =>
   Effect.gen(function* () {
-    const { providers } = yield* decodeFile("", yield* readJsonFile(path))
+    const options = yield* entryOfType(path, name, "opensearch", "to take documents")
     const place = `providers.${name}`
-    const entry = Object.hasOwn(providers, name) ? providers[name] : undefined
-    const names = Object.keys(providers)
-    if (entry === undefined) return yield* invalid(place, `is not defined; defined: ${listed(names)}`)
-    const { type, ...options } = yield* decodeEntry(place, entry)
-    if (type !== "opensearch") return yield* invalid(`${place}.type`, "must be opensearch to take documents")
     return yield* decodeOpenSearch(place, yield* interpolateAll(place, options))
-  }).pipe(Effect.mapError((error) => toInvalid(error, [`QUARRY_PROVIDERS (${path})`])))
+  }).pipe(inPlace(placeOf(path)))
+
+/** A provider that the file describes. Reads no other provider, so that one can be tried before the rest is valid. */
+export const described = (path: string, name: string) =>
+  Effect.flatMap(entryOfType(path, name, "http", "to be tried"), (entry) => HttpProvider.read(name, entry)).pipe(
+    inPlace(placeOf(path))
+  )
+
 type AttemptOf = ReturnType<typeof attemptOf>
 
 const entryOf = (attempt: AttemptOf) =>
@@ -271,6 +261,11 @@ const entryOf = (attempt: AttemptOf) =>
     return [fusion]
   })
 
+const makeReranker = Effect.fnUntraced(function* (target: Target, entry: unknown) {
+  const path = `targets.${target}.rerank`
+  return yield* Rerank.make(path, `rerank ${target}`, yield* interpolateAll(path, entry))
+})
+
 const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: File) {
   const ofSearch = Object.entries(providers).filter(([_, entry]) => !onlyReads(entry))
   const [made, invalidProviders] = yield* Effect.partition(ofSearch, ([name, entry]) => makeProvider(name, entry))
@@ -281,15 +276,17 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
   const entry = entryOf(attempt)
   const labels: { [T in Target]?: TargetLabel } = {}
   const hedged = new Set<Target>()
+  const rerankers: { [T in Target]?: Reranker } = {}
   const [served, invalidTargets] = yield* Effect.partition(Object.entries(lists), ([name, list]) =>
     Effect.gen(function* () {
       const target = targets.find((it) => it === name)
       if (target === undefined) {
         return yield* invalid(`targets.${name}`, `is not a target; the targets are ${listed(targets)}`)
       }
-      const { entries, hedge, label, path, ...form } = yield* readTarget(`targets.${target}`, list)
+      const { entries, hedge, label, path, rerank, ...form } = yield* readTarget(`targets.${target}`, list)
       if (hedge) hedged.add(target)
       if (label !== undefined) labels[target] = label
+      if (rerank !== undefined) rerankers[target] = yield* makeReranker(target, rerank)
       const found = yield* every(
         entries.entries(),
         ([index, value]): Effect.Effect<ReadonlyArray<ProviderEntry>, EntryInvalid> =>
@@ -300,7 +297,7 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
   )
   yield* failWithAll([...invalidProviders, ...invalidTargets])
   const byTarget = new Map(served)
-  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged, labels }
+  return { ...(yield* tableOf((target) => Effect.succeed(byTarget.get(target) ?? []))), hedged, labels, rerankers }
 })
 
 type Reader = typeof direct | RemoteReader
@@ -363,18 +360,6 @@ const fromIndex = Effect.flatMap(Index.type.make("index", {}), (index) => {
   const provider = shared(index)
   return tableOf(() => Effect.succeed([provider(undefined)]))
 })
-
-const toInvalid = ({ faults }: EntryInvalid, place: ReadonlyArray<string>): ProviderFileInvalid =>
-  new ProviderFileInvalid({
-    // A value may break two rules with the same message.
-    message: [...new Set(faults.map(({ path, problem }) => [...place, `${path} ${problem}`.trim()].join(": ")))].join(
-      "\n"
-    )
-  })
-
-const inPlace = (...place: ReadonlyArray<string>) => Effect.mapError((error: EntryInvalid) => toInvalid(error, place))
-
-const placeOf = (path: string): string => `QUARRY_PROVIDERS (${path})`
 
 export const table = (
   source: ProviderSource

@@ -31,6 +31,8 @@ export type EngineNames = "any" | "none" | ReadonlyArray<string>
 
 export interface ProviderType<R> {
   readonly engines: EngineNames
+  /** True if it replaces environment variables itself, to keep their values apart from other text. */
+  readonly readsVariables?: boolean
   /** `options` is the entry without its `type`. */
   readonly make: (name: string, options: unknown) => Effect.Effect<Engines, EntryInvalid, R>
 }
@@ -39,7 +41,10 @@ export interface ProviderType<R> {
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {
     if (issue._tag === "MissingKey") return "is missing"
-    if (issue._tag === "UnexpectedKey") return "is not allowed here"
+    if (issue._tag === "UnexpectedKey") {
+      const allowed = issue.ast.annotations?.messageUnexpectedKey
+      return typeof allowed === "string" ? allowed : "is not allowed here"
+    }
     const { annotations } = "ast" in issue ? issue.ast : issue
     const message = annotations?.message
     return typeof message === "string" ? message : "is not valid"
@@ -72,7 +77,7 @@ export const define = <A, R>(type: {
   }
 }
 
-const isWebAddress = (text: string): boolean => {
+export const isWebAddress = (text: string): boolean => {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   return url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === ""
 }
@@ -87,6 +92,12 @@ export const WebAddress = Schema.String.annotate({ message: "must be a string" }
 const isLoopback = (hostname: string): boolean =>
   /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname.replace(/\.$/, ""))
 
+/** True for HTTPS and for loopback. */
+export const isPrivateAddress = (address: string): boolean => {
+  const url = URL.parse(address)
+  return url === null || url.protocol === "https:" || isLoopback(url.hostname)
+}
+
 /** `insecure` permits plain HTTP, which others on the network can read. */
 export const address = {
   url: WebAddress,
@@ -95,18 +106,10 @@ export const address = {
 
 /** Requires HTTPS for anything but loopback, unless the operator sets `insecure`. */
 export const requirePrivacy = Schema.makeFilter(
-  ({ insecure, url }: { readonly url?: string; readonly insecure?: boolean }) => {
-    const parsed = url === undefined ? null : URL.parse(url)
-    return (
-      parsed === null ||
-      parsed.protocol === "https:" ||
-      insecure === true ||
-      isLoopback(parsed.hostname) || {
-        path: ["url"],
-        issue: 'must begin with https unless "insecure" is true'
-      }
-    )
-  }
+  ({ insecure, url }: { readonly url?: string; readonly insecure?: boolean }) =>
+    url === undefined ||
+    insecure === true ||
+    isPrivateAddress(url) || { path: ["url"], issue: 'must begin with https unless "insecure" is true' }
 )
 
 export const SecretHeaders = Schema.Record(

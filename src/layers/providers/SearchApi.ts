@@ -66,7 +66,8 @@ const readRow = (shape: AnswerShape, row: unknown, nowMs: number): ReadonlyArray
 
 const isStated = (error: unknown): boolean => (Array.isArray(error) ? error.length > 0 : Boolean(error))
 
-const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
+/** An empty string if the response states no error. */
+export const statedError = (json: { readonly error?: unknown; readonly errors?: unknown }): string =>
   isStated(json.error) || isStated(json.errors) ? `error ${Upstream.explanation(json)}` : ""
 
 /** An empty response is an error unless the search really found nothing (R14). */
@@ -82,8 +83,7 @@ const readAnswer = (
   const rows = Array.isArray(list) ? list.slice(0, Upstream.maxRows).flatMap((row) => readRow(shape, row, nowMs)) : []
   if (rows.length > 0) return Effect.succeed(rows)
   const problem = (shape.problem ?? statedError)(json)
-  if (problem !== "")
-    return Upstream.refuse(Upstream.reasonFor(problem) ?? "malformed", "it responded 200 with an error in the body")
+  if (problem !== "") return Upstream.refuse(Upstream.reasonFor(problem) ?? "malformed", Upstream.errorInBody(200))
   if (Array.isArray(list) && list.length > 0) return Upstream.refuse("malformed", "its rows are not as documented")
   const isAnswer = Array.isArray(list) || (list === undefined && shape.marks.some((mark) => Object.hasOwn(json, mark)))
   return isAnswer ? Effect.succeed([]) : Upstream.refuse("malformed", "its response is not the documented JSON")

@@ -2,6 +2,7 @@ import { promisify } from "node:util"
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
 import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
 import { Refusal, type RefusalReason } from "../../domain/providers/Refusal.ts"
+import { type RefusalRule, refusalFor } from "../../domain/providers/RefusalRule.ts"
 import type { Turn } from "../../services/providers/Turn.ts"
 import { currentSpan, traceContext } from "../../services/telemetry/Tracing.ts"
 import type { Gate } from "./Gate.ts"
@@ -22,6 +23,9 @@ const explanationTimeout = "2 seconds"
 
 /** The message continues "it …" or names a part of the response. */
 export const refuse = (reason: RefusalReason, message: string) => Effect.fail(new Refusal({ reason, message }))
+
+/** For a response that has an error in place of rows. */
+export const errorInBody = (status: number): string => `it responded ${status} with an error in the body`
 
 const tooLarge = (limit: number) =>
   new Refusal({ reason: "malformed", message: `its response is larger than ${limit} bytes` })
@@ -136,6 +140,8 @@ export interface Dialect {
   }
   /** The documented codes in the body of an error, which tell more than its status. */
   readonly codes?: { readonly [code: string]: RefusalReason | undefined }
+  /** Reasons that the text of a response decides. They have precedence. */
+  readonly rules?: ReadonlyArray<RefusalRule>
   /** Time until the upstream accepts calls again, if it does not send Retry-After. */
   readonly retryAfterMs?: (header: Reply["header"], reason: RefusalReason) => number | undefined
 }
@@ -168,6 +174,13 @@ const reasonInBody = (
   return inferred !== undefined && refined[status]?.includes(inferred) === true ? inferred : undefined
 }
 
+const errorJson = (reply: Reply): Effect.Effect<unknown> =>
+  textOf(reply, maxExplanationBytes).pipe(
+    Effect.map((text) => Option.getOrUndefined(parseJson(text))),
+    Effect.timeout(explanationTimeout),
+    Effect.orElseSucceed(() => undefined)
+  )
+
 /** The body is never quoted: it may be a proxy's page, or repeat the API key. */
 const refuseStatus = (reply: Reply, dialect: Dialect, request: UpstreamRequest) =>
   Effect.gen(function* () {
@@ -179,16 +192,12 @@ const refuseStatus = (reply: Reply, dialect: Dialect, request: UpstreamRequest) 
       )
     }
     const special = dialect.statuses?.[status]
-    let reason = special?.reason ?? meaningOf(status)
-    const isExplained = refined[status] !== undefined || dialect.codes !== undefined
-    if (isExplained && special?.why === undefined && /json/i.test(header("content-type") ?? "")) {
-      const words = yield* textOf(reply, maxExplanationBytes).pipe(
-        Effect.map((text) => explanation(Option.getOrUndefined(parseJson(text)))),
-        Effect.timeout(explanationTimeout),
-        Effect.orElseSucceed(() => "")
-      )
-      reason = reasonInBody(words, status, request, dialect) ?? reason
-    }
+    const rules = dialect.rules?.filter((rule) => rule.status === status) ?? []
+    const isRefined = special?.why === undefined && (refined[status] !== undefined || dialect.codes !== undefined)
+    const isExplained = isRefined || rules.some(({ at }) => at !== undefined)
+    const json = isExplained && /json/i.test(header("content-type") ?? "") ? yield* errorJson(reply) : undefined
+    const inferred = isRefined ? reasonInBody(explanation(json), status, request, dialect) : undefined
+    const reason = refusalFor(rules, status, json) ?? inferred ?? special?.reason ?? meaningOf(status)
     const retryAfterMs =
       retryAfterOf(header("retry-after"), yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(header, reason)
     const why = special?.why === undefined ? `it responded ${status}` : `${status}: ${special.why}`
@@ -208,7 +217,8 @@ const describeRequest = (span: Tracer.Span, { method, url }: UpstreamRequest): v
 const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, string>> =>
   span === undefined ? {} : { traceparent: traceContext(span) }
 
-const accepting = { accept: "application/json", "accept-encoding": "gzip, br" }
+const accept = { accept: "application/json" }
+const encodings = { "accept-encoding": "gzip, br" }
 
 const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal => {
   if (error._tag === "Refusal") return error
@@ -235,13 +245,15 @@ export const make = (upstream: {
       }
       return Effect.flatMap(textOf(reply, maxBodyBytes), (text) => {
         const json = parseJson(text)
-        return Option.isSome(json) ? Effect.succeed(json.value) : refuse("malformed", "its response is not JSON")
+        if (Option.isNone(json)) return refuse("malformed", "its response is not JSON")
+        const reason = refusalFor(dialect.rules ?? [], reply.status, json.value)
+        return reason === undefined ? Effect.succeed(json.value) : refuse(reason, errorInBody(reply.status))
       })
     }
     const call = (request: UpstreamRequest) =>
       Effect.flatMap(currentSpan, (span) => {
         if (span?.sampled === true) describeRequest(span, request)
-        const headers = { ...request.headers, ...accepting, ...traceparent(span) }
+        const headers = { ...accept, ...request.headers, ...encodings, ...traceparent(span) }
         // Searches and reads change nothing, so that they can be repeated.
         return client.exchange(
           { ...request, headers },

@@ -121,5 +121,11 @@ export const announce: Effect.Effect<void, never, AnnounceServices> = Effect.gen
   yield* warnOfUnserved
   const address = yield* Effect.flatMap(Readiness, (readiness) => readiness.address)
   const bound = address === undefined ? baseUrl : `http://${formatAddress(address)}`
-  yield* greet({ bound, baseUrl, access, store: databaseUrl === undefined ? config : undefined })
+  yield* greet({
+    bound,
+    baseUrl,
+    access,
+    store: databaseUrl === undefined ? config : undefined,
+    searchesOnlyIndex: config.quarryProviders === undefined && config.searxngUrl === undefined
+  })
 })

@@ -16,6 +16,8 @@ export interface Greeting {
   readonly access: DeveloperAccess | undefined
   /** Undefined with a database server. */
   readonly store: EmbeddedStore | undefined
+  /** True if no provider is configured, so that only the built-in index is searched. */
+  readonly searchesOnlyIndex?: boolean
 }
 
 export interface EmbeddedStore {
@@ -43,6 +45,9 @@ export const storageLine = ({ dataDir, embeddedSync }: EmbeddedStore): string =>
     : `Data is in ${dataDir}. It survives a killed process, but not a power cut (EMBEDDED_SYNC is off).`
 }
 
+/** Needs no key and no container. As wide as a frame of 80 columns allows. */
+const openWebLine = "Search the open web: QUARRY_PROVIDERS=examples/providers/open.json npm start"
+
 const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
   const { access, baseUrl, store } = greeting
   return [
@@ -54,7 +59,8 @@ const factsOf = (greeting: Greeting): ReadonlyArray<string> => {
           Redacted.value(access.link),
           `Key (shown once): ${Redacted.value(access.key)}`
         ]),
-    ...(store === undefined ? [] : [storageLine(store)])
+    ...(store === undefined ? [] : [storageLine(store)]),
+    ...(greeting.searchesOnlyIndex === true ? [openWebLine] : [])
   ]
 }
 
@@ -90,6 +96,7 @@ const greetJson = Effect.fnUntraced(function* (greeting: Greeting) {
       Console.log(JSON.stringify({ message, level: "INFO", timestamp: DateTime.formatIso(now), ...fields }))
     )
   yield* entry(listens(greeting), { address: bound, base_url: baseUrl })
+  if (greeting.searchesOnlyIndex === true) yield* entry(openWebLine, {})
   if (access === undefined) return
   const curl = searchLine(greeting, access)
   const key = Redacted.value(access.key)

@@ -5,6 +5,7 @@ import { digestOf, Plans } from "../credits/Plans.ts"
 import { namesOf } from "../providers/Provider.ts"
 import type { ProviderState } from "../providers/ProviderMonitor.ts"
 import { ProviderStates } from "../providers/ProviderStates.ts"
+import type { RerankState } from "../providers/Reranker.ts"
 import { databaseConnections, databaseMax, databasePending, redisAway } from "../telemetry/Metrics.ts"
 import { DatabaseLane } from "./DatabaseLane.ts"
 import { type BoundAddress, Readiness } from "./Readiness.ts"
@@ -35,6 +36,16 @@ const sightOf = (state: ProviderState): ProviderSight => ({
   p95Ms: state.latencyMs === undefined ? null : Math.round(state.latencyMs.p95)
 })
 
+/** A reranker appears among the providers, with its target and its type. */
+const rerankerSightOf = ({ lastRefusal, lastSuccessAt, phase, target, type }: RerankState): ProviderSight => ({
+  provider: `rerank ${target}`,
+  engine: type,
+  phase,
+  lastSuccessAt: lastSuccessAt ?? null,
+  lastRefusal: lastRefusal === undefined ? null : { at: lastRefusal.at, reason: lastRefusal.reason },
+  p95Ms: null
+})
+
 const gaugeValue = (gauge: Metric.Gauge<number>): Effect.Effect<number> =>
   Effect.map(Metric.value(gauge), ({ value }) => value)
 
@@ -54,7 +65,10 @@ const readVitals = Effect.fnUntraced(function* (
   const vitals: Vitals = {
     redis: usesRedis ? ((yield* gaugeValue(redisAway.of())) === 0 ? "answers" : "away") : "off",
     pool: max === 0 ? null : pool,
-    providers: (yield* states.all).slice(0, maxProviders).map(sightOf),
+    providers: [
+      ...(yield* states.all).slice(0, maxProviders).map(sightOf),
+      ...(yield* states.rerankers).map(rerankerSightOf)
+    ],
     plans: digestOf(plans)
   }
   return vitals

@@ -2,11 +2,13 @@ import { Clock, Context, Effect, Layer, Result, Scope } from "effect"
 import { phases } from "../../domain/providers/CoolDown.ts"
 import { Refusal } from "../../domain/providers/Refusal.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
+import type { Target } from "../../domain/search/Target.ts"
 import { Deadlines } from "../search/Deadlines.ts"
 import { observe } from "../telemetry/Instrument.ts"
 import { breakerState } from "../telemetry/Metrics.ts"
 import { namesOf, type Provider, unservedBy } from "./Provider.ts"
 import { ProviderMonitor, type ProviderState, timesUntil } from "./ProviderMonitor.ts"
+import { type Reranker, RerankMonitor, type RerankState } from "./Reranker.ts"
 
 export interface ProviderCheck {
   readonly state: ProviderState
@@ -25,6 +27,9 @@ export class ProviderStates extends Context.Service<
     /** The monitor of a provider, created on first use. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
+    /** The monitor of a target's reranker, created by each call. */
+    readonly reranker: (target: Target, reranker: Reranker) => Effect.Effect<RerankMonitor>
+    readonly rerankers: Effect.Effect<ReadonlyArray<RerankState>>
     /** Calls each provider once, even in a cool-down. Providers that do not support the search return `unserved`. */
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
   }
@@ -33,6 +38,7 @@ export class ProviderStates extends Context.Service<
     ProviderStates,
     Effect.gen(function* () {
       const monitors = new Map<Provider, ProviderMonitor>()
+      const rerankers: Array<RerankMonitor> = []
       const deadlines = yield* Deadlines.make
       const scope = yield* Effect.scope
       const add = (provider: Provider) => {
@@ -49,6 +55,13 @@ export class ProviderStates extends Context.Service<
         all: Effect.map(Clock.currentTimeMillis, (now) =>
           Array.from(monitors.values(), (monitor) => monitor.state(now))
         ),
+        reranker: (target, reranker) =>
+          Effect.sync(() => {
+            const monitor = new RerankMonitor(target, reranker)
+            rerankers.push(monitor)
+            return monitor
+          }),
+        rerankers: Effect.map(Clock.currentTimeMillis, (now) => rerankers.map((monitor) => monitor.state(now))),
         check: (request, withinMs) =>
           Effect.suspend(() =>
             Effect.forEach(

@@ -10,6 +10,7 @@ import { budgetLeft, type Candidate, type SearchError, single, type TargetSearch
 import { fused } from "./Fused.ts"
 import { membersOf, type Provider, type ProviderEntry } from "./Provider.ts"
 import { ProviderStates } from "./ProviderStates.ts"
+import type { Reranker, RerankMonitor } from "./Reranker.ts"
 
 /** The entries of each target, in failover order. */
 export type ProviderTable = { readonly [T in Target]: ReadonlyArray<ProviderEntry> } & {
@@ -17,6 +18,7 @@ export type ProviderTable = { readonly [T in Target]: ReadonlyArray<ProviderEntr
   readonly hedged?: ReadonlySet<Target>
   /** The operator's names for targets (R73). */
   readonly labels?: TargetLabels
+  readonly rerankers?: { readonly [T in Target]?: Reranker }
 }
 
 /** Candidates that support the search and are not in a cool-down; otherwise those allowed as a last resort. */
@@ -112,6 +114,23 @@ const candidatesOf = Effect.fnUntraced(function* (table: ProviderTable) {
   return lists
 })
 
+const rerankersOf = Effect.fnUntraced(function* ({ rerankers = {} }: ProviderTable) {
+  const states = yield* ProviderStates
+  const monitors = new Map<Target, RerankMonitor>()
+  for (const target of targets) {
+    const reranker = rerankers[target]
+    if (reranker !== undefined) monitors.set(target, yield* states.reranker(target, reranker))
+  }
+  /** Never fails: without a better order, the provider's order stays. */
+  return (answer: Effect.Effect<Answer, SearchError>, search: TargetSearch) => {
+    const monitor = monitors.get(search.request.target)
+    if (monitor === undefined) return answer
+    return Effect.flatMap(answer, (found) =>
+      Clock.clockWith((clock) => monitor.rerank(search.request.query, found, budgetLeft(search, clock)))
+    )
+  }
+})
+
 type CandidateLists = ReadonlyMap<Target, ReadonlyArray<Candidate>>
 
 /** The option that no provider of the target supports, in combination with the rest of the search. */
@@ -168,6 +187,7 @@ export class Providers extends Context.Service<
       Providers,
       Effect.gen(function* () {
         const lists = yield* candidatesOf(table)
+        const rerank = yield* rerankersOf(table)
         const search = (search: TargetSearch) =>
           Clock.clockWith((clock) => {
             const { request } = search
@@ -178,9 +198,10 @@ export class Providers extends Context.Service<
             const candidates = candidatesFor(ofTarget, request, now)
             noteLeftOut(search, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
-            return Effect.mapError(strategy(search, readyFirst(candidates, search, now)), (error) =>
+            const answer = Effect.mapError(strategy(search, readyFirst(candidates, search, now)), (error) =>
               search.attempts.sentAt === undefined ? search.unsentError(search.attempts.unsentReasons) : error
             )
+            return rerank(answer, search)
           })
         const serves = (target: Target) => servedBy(table[target].flatMap(membersOf), target)
         return Providers.of({

@@ -101,6 +101,14 @@ export const providerWait = histogram("quarry.provider.wait.duration", {
   boundaries: durationBoundaries
 })
 
+/** `outcome` is `ok`, the reason of a failure, `cool_down`, or `no_time` if the provider used up the search's time. */
+export const rerankDuration = histogram("quarry.rerank.duration", {
+  description: "Duration of reranking by outcome",
+  unit: "s",
+  labels: ["target", "type", "outcome"],
+  boundaries: durationBoundaries
+})
+
 export const breakerState = gauge("quarry.provider.breaker", {
   description: "1 for the current state of the provider's circuit breaker, else 0",
   unit: "{breaker}",

@@ -216,12 +216,12 @@ describe("ProviderFile", () => {
     [
       "a provider without a type",
       { providers: { a: {} }, targets: {} },
-      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, brave, serper, serpapi, mojeek, marginalia, openserp, kagi, tavily, exa, opensearch, index, firecrawl, jina"
+      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, brave, serper, serpapi, mojeek, marginalia, openserp, kagi, tavily, exa, opensearch, http, index, firecrawl, jina"
     ],
     [
       "an unknown type",
       { providers: { a: { type: "toString" } }, targets: {} },
-      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, brave, serper, serpapi, mojeek, marginalia, openserp, kagi, tavily, exa, opensearch, index, firecrawl, jina"
+      "QUARRY_PROVIDERS (providers.json): providers.a.type must be one of searxng, brave, serper, serpapi, mojeek, marginalia, openserp, kagi, tavily, exa, opensearch, http, index, firecrawl, jina"
     ],
     [
       "a missing option",

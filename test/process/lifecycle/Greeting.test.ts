@@ -11,7 +11,8 @@ const first: Greeting = {
   bound: "http://127.0.0.1:3000",
   baseUrl: "http://localhost:3000",
   access,
-  store: { dataDir: ".quarry", embeddedSync: "on" }
+  store: { dataDir: ".quarry", embeddedSync: "on" },
+  searchesOnlyIndex: true
 }
 
 const wide = { columns: 80, hasColors: true }
@@ -28,6 +29,7 @@ describe("the greeting of a start", () => {
     assert.match(lines[0] ?? "", /^╭─+╮$/)
     assert.strictEqual(lines.at(-1), curl)
     const text = lines.join("\n")
+    assert.include(text, "QUARRY_PROVIDERS=examples/providers/open.json npm start")
     for (const part of [first.baseUrl, Redacted.value(access.link), Redacted.value(access.key), "Ctrl-C", ".quarry"]) {
       assert.include(text, part)
     }
@@ -55,7 +57,10 @@ describe("the greeting of a start", () => {
   })
 
   it("later starts name the dashboard and no secret, and the port that was bound where it is another", () => {
-    const later = greetingLines({ ...first, access: undefined, store: undefined }, { columns: 80, hasColors: false })
+    const later = greetingLines(
+      { ...first, access: undefined, store: undefined, searchesOnlyIndex: false },
+      { columns: 80, hasColors: false }
+    )
     assert.deepStrictEqual(later, [
       "Quarry is ready: http://localhost:3000. Ctrl-C stops it.",
       "Dashboard: http://localhost:3000/dashboard"
