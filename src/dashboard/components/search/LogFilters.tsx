@@ -254,7 +254,12 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
           isLabelHidden
           error={issues.status}
         />
-        <SelectField {...fields.select("key", "All keys", keyOptions(keys))} label="Key" isLabelHidden error={issues.key} />
+        <SelectField
+          {...fields.select("key", "All keys", keyOptions(keys))}
+          label="Key"
+          isLabelHidden
+          error={issues.key}
+        />
         <SelectField
           label="Add filter"
           isLabelHidden
