@@ -9,7 +9,7 @@ import { isDownload } from "../../domain/pages/sniff.ts"
 import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
 import { type FetchOptions, PageFetcher } from "../../services/pages/PageFetcher.ts"
 import type { AddressRules, HostNotAllowed } from "../outgoing/Addresses.ts"
-import { acceptedCodings, isKnownCoding } from "../outgoing/ContentCoding.ts"
+import { acceptedCodings, codingOf } from "../outgoing/ContentCoding.ts"
 import * as Exchange from "../outgoing/Exchange.ts"
 import { FetchSlots } from "./FetchSlots.ts"
 import { HostTurns } from "./HostTurns.ts"
@@ -141,7 +141,7 @@ const reasonOfStatus = (status: number): UnreadableReason => {
 const isReadable = ({ header }: Exchange.ResponseHead, { maxFileBytes }: Visit): boolean => {
   const type = readMediaType(header("content-type") ?? "")
   const mayHaveText = maxFileBytes !== undefined || isDownload(type) || kindOf(type.name) !== undefined
-  return mayHaveText && isKnownCoding(header("content-encoding"))
+  return mayHaveText && codingOf(header("content-encoding")) !== undefined
 }
 
 const hop = ({ robots, send }: Deps, visit: Visit) =>
