@@ -1,5 +1,5 @@
 import type { Transform } from "node:stream"
-import { Data, Predicate, Result } from "effect"
+import { Data, Effect, Predicate, Result } from "effect"
 import { Bytes } from "./Bytes.ts"
 import { type Coding, decoderFor } from "./ContentCoding.ts"
 
@@ -162,3 +162,14 @@ export class Body {
     this.#onEnd(result)
   }
 }
+
+/** Decompresses bytes that were received before. */
+export const decodeBody = (bytes: Uint8Array, options: BodyOptions): Effect.Effect<Buffer, BodyFailed> =>
+  Effect.callback((resume) => {
+    const nothing = (): void => undefined
+    const source: BodySource = { pause: nothing, resume: nothing, close: nothing }
+    const body = new Body(options, source, (result) => resume(Effect.fromResult(result)))
+    body.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    body.end()
+    return Effect.sync(() => body.close())
+  })

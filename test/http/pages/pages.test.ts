@@ -130,26 +130,28 @@ describe("GET /v1/page", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.effect("R83: after 10 seconds of uncharged parser time, a page is 429 and free, a copy is not, a row is timed_out", () =>
-    Effect.gen(function* () {
-      const caller = yield* growth
-      yield* read(caller, "/copied")
-      parserTime.spend(caller.account.id, 10_000, yield* Clock.currentTimeMillis)
-      const before = fetched.length
-      const limited = yield* read(caller, "/page")
-      assert.strictEqual(limited.status, 429)
-      assert.strictEqual(limited.json.error, "rate_limited")
-      const seconds = Number(limited.headers.get("retry-after"))
-      assert.isTrue(seconds > 0 && seconds <= 60)
-      assert.strictEqual((yield* read(caller, "/copied")).status, 200)
-      const rows = yield* readAll(caller, { urls: ["http://site.test/row"] })
-      assert.deepInclude(rows.json.results[0], { error: "page_unreadable", reason: "timed_out" })
-      assert.strictEqual(fetched.length, before)
-      assert.strictEqual((yield* read(yield* growth, "/page")).status, 200)
-      yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* read(caller, "/page")).status, 200)
-      assert.strictEqual(yield* usedBy(caller), 3)
-    }).pipe(Effect.provide(services))
+  it.effect(
+    "R83: after 10 seconds of uncharged parser time, a page is 429 and free, a copy is not, a row is timed_out",
+    () =>
+      Effect.gen(function* () {
+        const caller = yield* growth
+        yield* read(caller, "/copied")
+        parserTime.spend(caller.account.id, 10_000, yield* Clock.currentTimeMillis)
+        const before = fetched.length
+        const limited = yield* read(caller, "/page")
+        assert.strictEqual(limited.status, 429)
+        assert.strictEqual(limited.json.error, "rate_limited")
+        const seconds = Number(limited.headers.get("retry-after"))
+        assert.isTrue(seconds > 0 && seconds <= 60)
+        assert.strictEqual((yield* read(caller, "/copied")).status, 200)
+        const rows = yield* readAll(caller, { urls: ["http://site.test/row"] })
+        assert.deepInclude(rows.json.results[0], { error: "page_unreadable", reason: "timed_out" })
+        assert.strictEqual(fetched.length, before)
+        assert.strictEqual((yield* read(yield* growth, "/page")).status, 200)
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual((yield* read(caller, "/page")).status, 200)
+        assert.strictEqual(yield* usedBy(caller), 3)
+      }).pipe(Effect.provide(services))
   )
 
   it.effect("R83: a page over the parser's limits is too_large for ten minutes without another fetch", () =>
