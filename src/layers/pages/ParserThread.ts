@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads"
+import { Worker, type WorkerOptions } from "node:worker_threads"
 import { Deferred, Effect } from "effect"
 import type { ParseJob, ParseReply, ThreadMessage } from "./messages.ts"
 
@@ -26,21 +26,23 @@ export interface ParserThread {
   readonly isRunning: () => boolean
 }
 
+const workerOptions: WorkerOptions = {
+  env: {},
+  execArgv: [],
+  stdin: false,
+  stdout: true,
+  stderr: true,
+  resourceLimits: {
+    maxOldGenerationSizeMb: limits.heapMiB,
+    maxYoungGenerationSizeMb: limits.youngMiB,
+    stackSizeMb: limits.stackMiB
+  }
+}
+
 const isOutOfMemory = (error: Error): boolean => "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
 
 const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
-  const worker = new Worker(new URL("./threadProgram.ts", import.meta.url), {
-    env: {},
-    execArgv: [],
-    stdin: false,
-    stdout: true,
-    stderr: true,
-    resourceLimits: {
-      maxOldGenerationSizeMb: limits.heapMiB,
-      maxYoungGenerationSizeMb: limits.youngMiB,
-      stackSizeMb: limits.stackMiB
-    }
-  })
+  const worker = new Worker(new URL("./threadProgram.ts", import.meta.url), workerOptions)
   let running = true
   /** CPU time of the thread: now, and when the job started. */
   let usedMs = 0

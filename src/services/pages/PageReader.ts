@@ -80,20 +80,23 @@ const makeDirectly = (fetcher: PageFetcher["Service"], parser: PageParser["Servi
   })
 }
 
+/** Only a timeout fails the shared run: requests that joined late still have time for their own fetch (R15). */
+const settled = (run: Effect.Effect<PageCopy, ReadFailure>) =>
+  Effect.flatMap(Effect.result(run), (result) =>
+    Result.isFailure(result) && isTimeout(result.failure) ? Effect.fail(result.failure) : Effect.succeed(result)
+  )
+
 const make = Effect.gen(function* () {
   const cache = yield* PageCache
-  const fetcher = yield* PageFetcher
-  const parser = yield* PageParser
   const { cacheTtl, timeout } = yield* PageSettings
   const keepsCopies = Duration.toMillis(cacheTtl) > 0
   const flights = new Flights<Result.Result<PageCopy, ReadFailure>, Payers>()
   yield* Effect.addFinalizer(() => flights.interruptAll)
 
   const readers = yield* PageReaders
-  const usesParser = readers.includes(direct)
   const allowance = yield* ParserAllowance
 
-  const readDirectly = makeDirectly(fetcher, parser)
+  const readDirectly = makeDirectly(yield* PageFetcher, yield* PageParser)
 
   /** The failure of the last reader that was asked is the page's. */
   const readByAny = Effect.fnUntraced(function* (url: string, payer: Payer, budget: Duration.Duration) {
@@ -115,12 +118,6 @@ const make = Effect.gen(function* () {
     return copy
   })
 
-  /** Only a timeout fails the shared run: requests that joined late still have time for their own fetch (R15). */
-  const settled = (run: Effect.Effect<PageCopy, ReadFailure>) =>
-    Effect.flatMap(Effect.result(run), (result) =>
-      Result.isFailure(result) && isTimeout(result.failure) ? Effect.fail(result.failure) : Effect.succeed(result)
-    )
-
   const readShared = Effect.fnUntraced(function* (url: string, accountId: string) {
     const startedAt = yield* Clock.currentTimeMillis
     const isJoining = flights.find(url) !== undefined
@@ -136,7 +133,7 @@ const make = Effect.gen(function* () {
   const findCopy = makeFindCopy(cache, cacheTtl)
 
   const retryAfterMs = (accountId: string, now: number): number =>
-    usesParser ? allowance.retryAfterMs(accountId, now) : 0
+    readers.includes(direct) ? allowance.retryAfterMs(accountId, now) : 0
 
   return PageReader.of({
     read: Effect.fnUntraced(function* ({ account }, request) {
