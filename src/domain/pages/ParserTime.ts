@@ -12,7 +12,7 @@ const grainMs = 1_000
 const current = (spent: ReadonlyArray<Spent>, now: number): Array<Spent> =>
   spent.filter(({ at }) => at + windowMs > now)
 
-/** What each account used of the parser for pages that were not charged, in this process. */
+/** Parser time that each account used for pages that were not charged, in this process. */
 export class ParserTime {
   readonly #limitMs: number
   /** Least recently changed first. */

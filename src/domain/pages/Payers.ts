@@ -1,4 +1,4 @@
-/** Who pays for a piece of work: an account, or all accounts whose requests share the work. */
+/** The account that pays for work, or all accounts whose requests share the work. */
 export type Payer = string | Payers
 
 /**

@@ -53,7 +53,7 @@ export class Body {
   #isDecoding = false
   #isPaused = false
   #bytes = new Bytes()
-  /** What arrived while the decoder was busy. It is decoded in one call, because a call costs a trip to a thread. */
+  /** Bytes that arrived while the decoder was busy. They are decoded in one call, because a call costs a trip to a thread. */
   #waiting = new Bytes()
   #receivedBytes = 0
   #chunks = 0

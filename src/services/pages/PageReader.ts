@@ -32,8 +32,8 @@ export class PageReader extends Context.Service<
   {
     /** Concurrent requests for the same address share a fetch (R15). */
     readonly read: (principal: AccountPrincipal, request: PageRequest) => Effect.Effect<PageReading>
-    /** Why the account may not read this page now, if it may not (R83). `read` would fail with `timed_out`. */
-    readonly refusal: (principal: AccountPrincipal, request: PageRequest) => Effect.Effect<RateLimited | undefined>
+    /** The error of an account that may not use the parser now (R83). `read` would fail with `timed_out`. */
+    readonly parserLimit: (principal: AccountPrincipal, request: PageRequest) => Effect.Effect<RateLimited | undefined>
   }
 >()("quarry/services/pages/PageReader") {
   static readonly layer = Layer.effect(
@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
       const copy = found === undefined ? yield* read : Result.succeed(found)
       return { copy, cached: found !== undefined, durationMs: (yield* Clock.currentTimeMillis) - startedAt }
     }),
-    refusal: Effect.fnUntraced(function* ({ account }, request) {
+    parserLimit: Effect.fnUntraced(function* ({ account }, request) {
       const now = yield* Clock.currentTimeMillis
       const waitMs = retryAfterMs(account.id, now)
       if (waitMs === 0 || (yield* findCopy(request, now)) !== undefined) return undefined

@@ -30,7 +30,7 @@ export class Pages extends Context.Service<Pages, Singles<AccountPrincipal, Page
         patience: (yield* PageSettings).timeout,
         targetOf: () => pageTarget,
         describe: (span, { url }, withText) => describePage(span, url, withText),
-        check: (request, principal) => reader.refusal(principal, request),
+        check: (request, principal) => reader.parserLimit(principal, request),
         run: reader.read,
         unsent: unsentReading,
         toEntry: toPageEntry,
