@@ -146,7 +146,10 @@ const knowingApps =
   async (context) => {
     const clientId = Predicate.hasProperty(context.query, "client_id") ? context.query.client_id : undefined
     if (typeof clientId !== "string") return endpoint(context)
-    if (documentUrl(clientId) !== undefined && !(await deps.bridge.run(readDocument(deps, clientId, currentNotes().requester)))) {
+    if (
+      documentUrl(clientId) !== undefined &&
+      !(await deps.bridge.run(readDocument(deps, clientId, currentNotes().requester)))
+    ) {
       throw documentFailure()
     }
     await deps.bridge.run(deps.registrations.use(clientId))
