@@ -5,6 +5,8 @@ import type {
   InvalidRequest,
   PageUnreadable,
   QuotaExceeded,
+  RateLimited,
+  Unauthorized,
   UnsupportedGeo,
   UnsupportedParameter,
   UpstreamError,
@@ -20,6 +22,8 @@ export type ToolFailure =
   | UnsupportedParameter
   | QuotaExceeded
   | PageUnreadable
+  | RateLimited
+  | Unauthorized
   | UpstreamError
   | UpstreamTimeout
 

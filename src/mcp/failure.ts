@@ -53,6 +53,10 @@ const nextStep = (error: ToolFailure | InternalError, origin: string, nowMs: num
     case "upstream_timeout":
       if (error.unsent === true) return "Nothing was charged. Wait 60 seconds, or call with another target."
       return "One credit was charged. Try once more, with a simpler query or another target."
+    case "rate_limited":
+      return `Wait ${error.retryAfterSeconds ?? 60} seconds and call again. Nothing was charged.`
+    case "unauthorized":
+      return "Do not call again: the account has been deleted."
     case "internal_error":
       return "Wait 60 seconds and call again."
   }
@@ -64,6 +68,8 @@ const EnvelopeSchema = Schema.Union([
   errors.UnsupportedParameter,
   errors.QuotaExceeded,
   errors.PageUnreadable,
+  errors.RateLimited,
+  errors.Unauthorized,
   errors.UpstreamError,
   errors.UpstreamTimeout,
   errors.InternalError

@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import { ParserTime, unchargedMs } from "../domain/pages/ParserTime.ts"
 import { version } from "../domain/version.ts"
 import * as PageFetcherNode from "../layers/pages/PageFetcherNode.ts"
 import * as PageParserThreads from "../layers/pages/PageParserThreads.ts"
@@ -9,6 +10,7 @@ import { PageReader } from "../services/pages/PageReader.ts"
 import { direct, PageReaders } from "../services/pages/PageReaders.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
 import { Pages } from "../services/pages/Pages.ts"
+import { ParserAllowance } from "../services/pages/ParserAllowance.ts"
 import { AppConfig } from "../settings/Settings.ts"
 
 export const settings = AppConfig.serviceFrom(PageSettings, ({ pages, pagesCacheTtl, pagesTimeout }) => ({
@@ -46,5 +48,6 @@ const readers = Layer.effect(
 export const layer = Layer.merge(Pages.layer, PageBatches.layer).pipe(
   Layer.provide(PageReader.layer),
   Layer.provide(readers),
-  Layer.provide(web)
+  Layer.provide(web),
+  Layer.provide(Layer.sync(ParserAllowance, () => new ParserTime(unchargedMs)))
 )

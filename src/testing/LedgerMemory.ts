@@ -13,7 +13,8 @@ import {
   type KeyedRequest,
   type KeyedReservation,
   Ledger,
-  type Repair
+  type Repair,
+  type ReserveError
 } from "../services/credits/Ledger.ts"
 import { Ids } from "../services/Ids.ts"
 import { addCredits } from "./credits.ts"
@@ -140,7 +141,7 @@ const reserveKeyed = Effect.fnUntraced(function* (
   credits: number,
   request: KeyedRequest,
   budgetId: string | undefined
-): Effect.fn.Return<KeyedReservation, QuotaExceeded> {
+): Effect.fn.Return<KeyedReservation, ReserveError> {
   const { store } = deps
   const at = yield* Clock.currentTimeMillis
   const name = useName(accountId, request)

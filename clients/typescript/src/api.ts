@@ -292,7 +292,7 @@ export interface PageResult {
   readonly characters: number
   /** True if more text follows. Request it with a higher `start` */
   readonly truncated: boolean
-  /** Links of the main text, with `links=true`; at most 200 */
+  /** Links of the main text, with `links=true`; at most 200, each with at most 2,048 characters and a label of 200 */
   readonly links?: ReadonlyArray<PageLink> | undefined
   /** ISO 8601 time at which the page was fetched */
   readonly fetched_at: string
@@ -362,7 +362,7 @@ export type PagesLine = {
   readonly characters: number
   /** True if more text follows. Request it with a higher `start` */
   readonly truncated: boolean
-  /** Links of the main text, with `links=true`; at most 200 */
+  /** Links of the main text, with `links=true`; at most 200, each with at most 2,048 characters and a label of 200 */
   readonly links?: ReadonlyArray<{
     readonly url: string
     readonly text: string
@@ -480,7 +480,7 @@ export interface ReadRow {
   readonly characters: number
   /** True if more text follows. Request it with a higher `start` */
   readonly truncated: boolean
-  /** Links of the main text, with `links=true`; at most 200 */
+  /** Links of the main text, with `links=true`; at most 200, each with at most 2,048 characters and a label of 200 */
   readonly links?: ReadonlyArray<PageLink> | undefined
   /** ISO 8601 time at which the page was fetched */
   readonly fetched_at: string

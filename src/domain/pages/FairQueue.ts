@@ -14,6 +14,11 @@ export interface QueueLimits {
   readonly bytes: number
 }
 
+export interface Taken<A> {
+  readonly accountId: string
+  readonly item: A
+}
+
 /**
  * A bounded queue that shares processing time between accounts (start-time fair queueing). Each account's virtual time
  * advances by the time its items took, and the account that is furthest behind goes next. An account with one quick
@@ -22,12 +27,15 @@ export interface QueueLimits {
 export class FairQueue<A> {
   readonly #accounts = new Map<string, Account<A>>()
   readonly #limits: QueueLimits
+  readonly #maxRunning: number
   #virtualNow = 0
   #items = 0
   #bytes = 0
 
-  constructor(limits: QueueLimits) {
+  /** An account with `maxRunning` items that were taken and are not finished waits until one of them is. */
+  constructor(limits: QueueLimits, maxRunning = Number.POSITIVE_INFINITY) {
     this.#limits = limits
+    this.#maxRunning = maxRunning
   }
 
   get size(): number {
@@ -70,14 +78,18 @@ export class FairQueue<A> {
     return [last.item]
   }
 
-  /** Call `finish` when the item is done. */
-  take(): { readonly accountId: string; readonly item: A } | undefined {
-    let next: { readonly accountId: string; readonly account: Account<A> } | undefined
+  /**
+   * The first ready item of the account that is furthest behind and has one. Call `finish` when the item is done. An item
+   * that is not ready does not hold up its account's other items.
+   */
+  take(isReady: (item: A) => boolean = () => true): Taken<A> | undefined {
+    let next: { readonly accountId: string; readonly account: Account<A>; readonly index: number } | undefined
     for (const [accountId, account] of this.#accounts) {
-      if (account.waiting.length === 0) continue
-      if (next === undefined || account.start < next.account.start) next = { accountId, account }
+      if (account.running >= this.#maxRunning || (next !== undefined && account.start >= next.account.start)) continue
+      const index = account.waiting.findIndex(({ item }) => isReady(item))
+      if (index >= 0) next = { accountId, account, index }
     }
-    const first = next?.account.waiting.shift()
+    const [first] = next?.account.waiting.splice(next.index, 1) ?? []
     if (next === undefined || first === undefined) return undefined
     this.#virtualNow = Math.max(this.#virtualNow, next.account.start)
     next.account.running++

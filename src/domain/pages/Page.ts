@@ -1,13 +1,15 @@
 import { Data } from "effect"
 
+import type { Payer } from "./Payers.ts"
+
 export { maxPageBytes, maxPageLinks } from "./limits.ts"
 
 export interface Document {
   readonly bytes: Uint8Array
   readonly contentType: string | undefined
   readonly url: string
-  /** The account that pays. Parsers are shared fairly between accounts. */
-  readonly accountId: string
+  /** The account that pays, or all accounts that wait for the page. Parsers are shared fairly between accounts. */
+  readonly accountId: Payer
 }
 
 export interface PageLink {

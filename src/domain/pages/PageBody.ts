@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { toMoment } from "../requests/fields.ts"
 import { codePointLength, cutCodePoints } from "../text.ts"
 import type { ParsedPage } from "./Page.ts"
+import { LinkBudget } from "./PageLinks.ts"
 import { type PageRequest, pageFormats } from "./PageRequest.ts"
 
 export interface PageCopy {
@@ -36,7 +37,10 @@ export const pageFields = {
   characters: Schema.Int.annotate({ description: "Length of the whole text in characters (code points)" }),
   truncated: Schema.Boolean.annotate({ description: "True if more text follows. Request it with a higher `start`" }),
   links: Schema.optionalKey(
-    Schema.Array(PageLink).annotate({ description: "Links of the main text, with `links=true`; at most 200" })
+    Schema.Array(PageLink).annotate({
+      description:
+        "Links of the main text, with `links=true`; at most 200, each with at most 2,048 characters and a label of 200"
+    })
   ),
   fetched_at: Schema.String.annotate({ description: "ISO 8601 time at which the page was fetched" })
 }
@@ -47,7 +51,13 @@ export type PageResult = typeof PageResult.Type
 const dropCodePoints = (text: string, count: number): string =>
   count === 0 ? text : text.slice(cutCodePoints(text, count).length)
 
-export const toPageResult = (id: string, request: PageRequest, copy: PageCopy): PageResult => {
+/** `budget` is that of the response, which may have other pages. */
+export const toPageResult = (
+  id: string,
+  request: PageRequest,
+  copy: PageCopy,
+  budget = new LinkBudget()
+): PageResult => {
   const { page } = copy
   const whole = request.format === "text" ? page.text : page.markdown
   const rest = dropCodePoints(whole, request.start)
@@ -68,7 +78,7 @@ export const toPageResult = (id: string, request: PageRequest, copy: PageCopy): 
     start: request.start,
     characters: codePointLength(whole),
     truncated: content.length < rest.length,
-    ...(request.withLinks ? { links: page.links } : {}),
+    ...(request.withLinks ? { links: budget.take(page.links) } : {}),
     fetched_at: toMoment(copy.fetchedAt)
   }
 }

@@ -35,7 +35,7 @@ const page = (pages: Pages["Service"], isTimed: boolean) =>
         : withRetryAfter(pages.runKeyed(keyed.principal, asked, keyed.key))
     )
     if (isTimed) state.timing = pageTiming(settlement)
-    return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(settlement.body))
+    return HttpServerResponse.jsonUnsafe(yield* withRetryAfter(Effect.fromResult(settlement.body)))
   })
 
 const encodeLine = (line: BatchLineBody<PageRowBody>): string => {

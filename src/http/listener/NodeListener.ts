@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { type AddressInfo, Server as NetServer } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -59,6 +59,11 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
     if (name?.length === 4 && name.toLowerCase() === "host") hosts++
   }
   return hosts === 1 || (hosts === 0 && httpVersion === "1.0")
+}
+
+/** HTTP/1.0 has no chunks, so a proxy in front may see another end of this request (RFC 9112, 6.1). */
+const closeAfterFaultyFraming = ({ headers, httpVersion }: IncomingMessage, response: ServerResponse): void => {
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) response.shouldKeepAlive = false
 }
 
 const makeServer = (limits: ListenerLimits, backlog: ResponseBacklog): Server => {
@@ -189,6 +194,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
     run(Effect.andThen(Effect.sleep(limits.probeAfterMs), Effect.sync(then)))
   )
   server.on("drop", () => run(countDropped))
+  server.prependListener("request", closeAfterFaultyFraming)
   yield* initializeCounters
   yield* observe(activeRequests.of(), () => connections.inFlight)
   yield* observe(openConnections.of(), () => connections.bySocket.size)

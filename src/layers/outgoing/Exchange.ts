@@ -1,10 +1,10 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http"
-import { Data, Duration, Effect, Predicate } from "effect"
+import { Data, Duration, Effect, Result } from "effect"
 import { hostOf } from "../../domain/net/Network.ts"
 import { type AddressRules, allowedAddresses, type HostNotAllowed, lookupIn } from "./Addresses.ts"
-import { Bytes } from "./Bytes.ts"
+import { Body, type BodyFailed, type BodyResult, codeOf } from "./Body.ts"
 import * as Connection from "./Connection.ts"
-import { decoded } from "./ContentCoding.ts"
+import { codingOf } from "./ContentCoding.ts"
 
 export interface ExchangeLimits {
   /** For DNS, connection, request and response together. */
@@ -13,7 +13,7 @@ export interface ExchangeLimits {
   readonly maxInformational: number
   /** Limit for the body, both compressed and decompressed. With 0 the connection is closed after the head. */
   readonly maxBodyBytes: number
-  readonly cutsBody?: boolean
+  readonly cutsBody?: boolean | undefined
   readonly maxReceivedBytes: number
 }
 
@@ -46,18 +46,19 @@ export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly limit?: "bytes" | "time"
 }> {}
 
-/** A chunk costs CPU time however short it is. A body may have this many, and one more for each `chunkBytes`. */
+/** Chunks of a body that are allowed however short they are. */
 const freeChunks = 32_768
-const chunkBytes = 16
 
 const tooMuchReceived = "ERR_TOO_MUCH_RECEIVED"
 
 const failed = (error: unknown): ExchangeFailed => {
-  const reason =
-    Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "the connection failed"
+  const reason = codeOf(error, "the connection failed")
   if (reason === tooMuchReceived) return new ExchangeFailed({ reason, limit: "bytes" })
   return reason === "ETIMEDOUT" ? new ExchangeFailed({ reason, limit: "time" }) : new ExchangeFailed({ reason })
 }
+
+const bodyFailed = ({ kind, reason }: BodyFailed): ExchangeFailed =>
+  kind === "too_large" ? new ExchangeFailed({ reason, limit: "bytes" }) : failed({ code: reason })
 
 const exceeded = (what: string): ExchangeFailed => new ExchangeFailed({ reason: `more than ${what}` })
 
@@ -72,51 +73,33 @@ const headOf = ({ headers, headersDistinct, statusCode = 0 }: IncomingMessage): 
 
 type Resume = (result: Effect.Effect<OutgoingResponse, ExchangeFailed>) => void
 
-const receive = (answer: IncomingMessage, request: OutgoingRequest, limits: ExchangeLimits, resume: Resume): void => {
-  const { cutsBody = false, maxBodyBytes } = limits
+/** Returns a function that gives up. */
+const receive = (
+  answer: IncomingMessage,
+  request: OutgoingRequest,
+  { cutsBody, maxBodyBytes: maxBytes }: ExchangeLimits,
+  resume: Resume
+): (() => void) => {
   const head = headOf(answer)
-  const finish = (result: Effect.Effect<Buffer, ExchangeFailed>): void => {
-    resume(Effect.map(result, (body) => ({ ...head, body })))
-    answer.destroy()
-  }
-  const fail = (error: unknown): void => finish(Effect.fail(failed(error)))
-  answer.on("error", fail)
-  const isDecoded = request.headers["accept-encoding"] !== undefined
-  const isWanted = maxBodyBytes > 0 && request.wantsBody?.(head) !== false
-  const body = isWanted && isDecoded ? decoded(answer, head.header("content-encoding")) : answer
-  if (!isWanted || body === undefined) {
-    finish(Effect.succeed(Buffer.alloc(0)))
-    return
-  }
-  const bytes = new Bytes()
-  let receivedBytes = 0
-  let chunks = 0
-  const check = (): void => {
-    if (chunks > freeChunks + receivedBytes / chunkBytes) {
-      finish(Effect.fail(new ExchangeFailed({ reason: `${chunks} chunks in ${receivedBytes} bytes`, limit: "bytes" })))
-      return
-    }
-    if (Math.max(bytes.length, receivedBytes) <= maxBodyBytes) return
-    finish(
-      cutsBody
-        ? Effect.succeed(bytes.whole.subarray(0, maxBodyBytes))
-        : Effect.fail(new ExchangeFailed({ reason: `more than ${maxBodyBytes} bytes of body`, limit: "bytes" }))
+  const close = (): void => void answer.destroy()
+  const finish = (result: BodyResult): void =>
+    resume(
+      Effect.fromResult(Result.mapBoth(result, { onSuccess: (body) => ({ ...head, body }), onFailure: bodyFailed }))
     )
+  const isDecoded = request.headers["accept-encoding"] !== undefined
+  const coding = isDecoded ? codingOf(head.header("content-encoding")) : "identity"
+  if (request.wantsBody?.(head) === false || maxBytes === 0 || coding === undefined) {
+    answer.on("error", () => undefined)
+    finish(Result.succeed(Buffer.alloc(0)))
+    close()
+    return close
   }
-  answer.on("data", (chunk: Buffer) => {
-    chunks++
-    receivedBytes += chunk.length
-    if (body === answer) bytes.add(chunk)
-    check()
-  })
-  if (body !== answer) {
-    body.on("error", fail)
-    body.on("data", (piece: Buffer) => {
-      bytes.add(piece)
-      check()
-    })
-  }
-  body.on("end", () => resume(Effect.succeed({ ...head, body: bytes.whole })))
+  const source = { pause: () => void answer.pause(), resume: () => void answer.resume(), close }
+  const body = new Body({ coding, maxBytes, isCut: cutsBody, freeChunks }, source, finish)
+  answer.on("error", (error) => body.fail(error))
+  answer.on("data", (chunk: Buffer) => body.write(chunk))
+  answer.on("end", () => body.end())
+  return () => body.close()
 }
 
 const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limits: ExchangeLimits, resume: Resume) => {
@@ -133,6 +116,7 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
     connectTimeoutMs: Duration.toMillis(limits.timeout)
   }
   let giveUp = (): void => undefined
+  let closeBody = (): void => undefined
   const sent: ClientRequest = httpRequest({
     // Connection.open adds TLS itself, so Node's client sends plain HTTP.
     createConnection: (_, created) => {
@@ -161,7 +145,7 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
   let isAnswered = false
   sent.on("response", (answer) => {
     isAnswered = true
-    receive(answer, request, limits, resume)
+    closeBody = receive(answer, request, limits, resume)
   })
   sent.on("error", (error) => resume(Effect.fail(failed(error))))
   sent.on("close", () => {
@@ -170,6 +154,7 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
   sent.end(body)
   return () => {
     giveUp()
+    closeBody()
     sent.destroy()
   }
 }

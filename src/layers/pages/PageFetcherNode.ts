@@ -4,14 +4,15 @@ import { parseAddress } from "../../domain/net/address.ts"
 import { hostOf } from "../../domain/net/Network.ts"
 import { kindOf, readMediaType } from "../../domain/pages/mediaType.ts"
 import { maxPageBytes } from "../../domain/pages/Page.ts"
+import type { Payer } from "../../domain/pages/Payers.ts"
 import { allowsPage } from "../../domain/pages/robots.ts"
 import { isDownload } from "../../domain/pages/sniff.ts"
 import type { UnreadableReason } from "../../domain/pages/UnreadableReason.ts"
+import { FairSlots } from "../../services/fairness/FairSlots.ts"
 import { type FetchOptions, PageFetcher } from "../../services/pages/PageFetcher.ts"
 import type { AddressRules, HostNotAllowed } from "../outgoing/Addresses.ts"
-import { acceptedCodings, isKnownCoding } from "../outgoing/ContentCoding.ts"
+import { acceptedCodings, codingOf } from "../outgoing/ContentCoding.ts"
 import * as Exchange from "../outgoing/Exchange.ts"
-import { FetchSlots } from "./FetchSlots.ts"
 import { HostTurns } from "./HostTurns.ts"
 import { makeRobotsFiles, type RobotsFiles } from "./RobotsFiles.ts"
 
@@ -40,6 +41,7 @@ export const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exch
 
 /** A visit includes redirects. */
 interface Visit {
+  readonly payer: Payer
   readonly timeout: Duration.Duration
   status: number | undefined
   readonly conditions: Readonly<Record<string, string>>
@@ -52,7 +54,9 @@ const conditionsOf = ({ etag, lastModified }: FetchOptions): Visit["conditions"]
 })
 
 type Send = (
-  request: Omit<Exchange.OutgoingRequest, "method" | "headers"> & Partial<Pick<Visit, "conditions">>,
+  request: Omit<Exchange.OutgoingRequest, "method" | "headers"> &
+    Pick<Visit, "payer"> &
+    Partial<Pick<Visit, "conditions">>,
   limits: Exchange.ExchangeLimits
 ) => Effect.Effect<Exchange.OutgoingResponse, PageUnreadable>
 
@@ -73,17 +77,32 @@ const reasonOf = ({ limit }: Exchange.ExchangeFailed): UnreadableReason =>
 const notAllowed = ({ isUnresolved }: HostNotAllowed) =>
   Effect.fail(PageUnreadable.because(isUnresolved ? "unreachable" : "address_not_allowed"))
 
+/** Per process. Each fetch can take 10 MiB of memory. */
+const maxFetches = 64
+
+const maxWaiting = { items: 1_000, bytes: Number.POSITIVE_INFINITY }
+
 const acceptedTypes = "text/html,application/xhtml+xml,application/pdf,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 
-export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOptions, accept = acceptedTypes): Send => {
+/** A request holds one of `slots` only while it runs, and starts when its host may be asked. */
+export const makeSend = (
+  { ports = usualPorts, userAgent, ...rules }: SendOptions,
+  { accept, slots: count }: { readonly accept: string; readonly slots: number }
+): Send => {
   const turns = new HostTurns()
+  const slots = new FairSlots({
+    slots: count,
+    slotsPerAccount: count / 4,
+    waiting: maxWaiting,
+    full: PageUnreadable.because("timed_out")
+  })
   const headers = {
     "user-agent": userAgent,
     accept,
     "accept-language": "*",
     "accept-encoding": acceptedCodings
   }
-  return ({ conditions, ...request }, limits) => {
+  return ({ conditions, payer, ...request }, limits) => {
     if (!rules.allowsPrivate && !ports.has(request.url.port))
       return Effect.fail(PageUnreadable.because("address_not_allowed"))
     return Exchange.exchange({ ...request, method: "GET", headers: { ...headers, ...conditions } }, rules, limits).pipe(
@@ -91,7 +110,7 @@ export const makeSend = ({ ports = usualPorts, userAgent, ...rules }: SendOption
         HostNotAllowed: notAllowed,
         ExchangeFailed: (failed) => Effect.fail(PageUnreadable.because(reasonOf(failed)))
       }),
-      turns.inTurn(hostOf(request.url))
+      slots.inSlot(payer, turns.gateOf(hostOf(request.url)))
     )
   }
 }
@@ -141,20 +160,20 @@ const reasonOfStatus = (status: number): UnreadableReason => {
 const isReadable = ({ header }: Exchange.ResponseHead, { maxFileBytes }: Visit): boolean => {
   const type = readMediaType(header("content-type") ?? "")
   const mayHaveText = maxFileBytes !== undefined || isDownload(type) || kindOf(type.name) !== undefined
-  return mayHaveText && isKnownCoding(header("content-encoding"))
+  return mayHaveText && codingOf(header("content-encoding")) !== undefined
 }
 
 const hop = ({ robots, send }: Deps, visit: Visit) =>
   Effect.fnUntraced(function* (url: URL) {
     visit.status = undefined
-    const rules = yield* robots?.rulesFor(url, visit.timeout) ?? Effect.succeed([])
+    const rules = yield* robots?.rulesFor(url, visit.payer, visit.timeout) ?? Effect.succeed([])
     if (!allowsPage(rules, url)) return yield* unreadable("robots_disallowed", visit)
     const wantsBody = (head: Exchange.ResponseHead): boolean => {
       visit.status = head.status
       return isSuccess(head.status) && isReadable(head, visit)
     }
     const limits = limitsOf(visit.timeout, visit.maxFileBytes ?? maxPageBytes)
-    return yield* send({ url, wantsBody, conditions: visit.conditions }, limits)
+    return yield* send({ url, wantsBody, payer: visit.payer, conditions: visit.conditions }, limits)
   })
 
 const fetchPage = Effect.fnUntraced(function* (deps: Deps, from: URL, visit: Visit) {
@@ -178,17 +197,15 @@ export const layer = (options: PageFetcherOptions): Layer.Layer<PageFetcher> =>
   Layer.effect(
     PageFetcher,
     Effect.gen(function* () {
-      const send = makeSend(options)
-      const slots = new FetchSlots(PageUnreadable.because("timed_out"))
-      const get = (url: URL, timeout: Duration.Duration, maxBytes: number) =>
-        follow(url, (url) => send({ url }, { ...limitsOf(timeout, maxBytes), cutsBody: true }))
+      const send = makeSend(options, { accept: acceptedTypes, slots: maxFetches })
+      const get = (url: URL, payer: Payer, timeout: Duration.Duration, maxBytes: number) =>
+        follow(url, (url) => send({ url, payer }, { ...limitsOf(timeout, maxBytes), cutsBody: true }))
       const robots = options.obeysRobots ? yield* makeRobotsFiles(get) : undefined
       return PageFetcher.of({
-        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, accountId, timeout, options = {}) {
+        fetch: Effect.fn("PageFetcher.fetch", { kind: "client" })(function* (url, payer, timeout, options = {}) {
           const { maxFileBytes } = options
-          const visit: Visit = { timeout, status: undefined, conditions: conditionsOf(options), maxFileBytes }
+          const visit: Visit = { payer, timeout, status: undefined, conditions: conditionsOf(options), maxFileBytes }
           return yield* fetchPage({ send, robots }, url, visit).pipe(
-            slots.inSlot(accountId),
             Effect.timeoutOrElse({ duration: timeout, orElse: () => unreadable("timed_out", visit) })
           )
         })

@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os"
-import { Clock, Deferred, Duration, Effect, Fiber, Layer, Metric } from "effect"
-import { FairQueue } from "../../domain/pages/FairQueue.ts"
+import { Clock, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { type Document, type ParsedPage, ParseFailure } from "../../domain/pages/Page.ts"
+import { FairSlots } from "../../services/fairness/FairSlots.ts"
 import { PageParser } from "../../services/pages/PageParser.ts"
+import { ParserAllowance } from "../../services/pages/ParserAllowance.ts"
 import { observe } from "../../services/telemetry/Instrument.ts"
 import { pageParseDuration, pageParserRestarts, pageParserWaiting } from "../../services/telemetry/Metrics.ts"
 import type { ParseReply } from "./messages.ts"
@@ -17,59 +18,37 @@ export interface PageParserOptions {
 export const defaultWorkers = (): number => Math.max(1, availableParallelism() - 1)
 
 const limits = {
-  parse: Duration.seconds(5),
+  /** For a document whose thread gets too little of the processor. The thread limits its CPU time. */
+  parse: Duration.seconds(60),
   /** Grace period for a document whose caller left. Most finish in time, and a new thread costs more. */
   abandoned: Duration.millis(200),
-  pause: Duration.seconds(1),
+  /** Started only when one account uses all workers and another waits. */
+  spareWorkers: 1,
   waiting: { items: 1_000, bytes: 64 * 1024 * 1024 }
 }
-
-type Turn = Deferred.Deferred<ParserThread, ParseFailure>
 
 const timedOut = new ParseFailure({ reason: "timed_out" })
 const tooLarge = new ParseFailure({ reason: "too_large" })
 
 const isEnded = (outcome: ParseReply | Ended): outcome is Ended => "ended" in outcome
 
+/** Threads that are not in use. A slot allows the use of one. */
 class Pool {
-  readonly queue = new FairQueue<Turn>(limits.waiting)
   readonly #free: Array<ParserThread> = []
-  #started = 0
-  #starting = 0
-  readonly #workers: number
 
-  constructor(workers: number) {
-    this.#workers = workers
-  }
-
-  readonly dispatch: Effect.Effect<void> = Effect.suspend(() => {
-    while (this.queue.size > 0) {
-      const thread = this.#free.pop()
-      if (thread === undefined) break
-      const next = this.queue.take()
-      if (next !== undefined) Deferred.doneUnsafe(next.item, Effect.succeed(thread))
-    }
-    if (this.queue.size <= this.#starting || this.#started >= this.#workers) return Effect.void
-    this.#started++
-    this.#starting++
-    return Effect.andThen(Effect.forkDetach(this.#start), this.dispatch)
-  })
-
-  readonly #start: Effect.Effect<void> = Effect.flatMap(startThread, (thread) => {
-    this.#starting--
-    if (thread !== undefined) return this.giveBack(thread)
-    this.#started--
-    return Effect.andThen(
-      Effect.logError("A parser thread could not be started"),
-      Effect.delay(this.dispatch, limits.pause)
+  readonly take: Effect.Effect<ParserThread, ParseFailure> = Effect.suspend(() => {
+    const thread = this.#free.pop()
+    if (thread !== undefined) return Effect.succeed(thread)
+    return Effect.flatMap(startThread, (started) =>
+      started === undefined
+        ? Effect.andThen(Effect.logError("A parser thread could not be started"), Effect.fail(timedOut))
+        : Effect.succeed(started)
     )
   })
 
   readonly giveBack = (thread: ParserThread): Effect.Effect<void> =>
-    Effect.suspend(() => {
+    Effect.sync(() => {
       if (thread.isRunning()) this.#free.push(thread)
-      else this.#started--
-      return this.dispatch
     })
 
   readonly stopAll = Effect.suspend(() => Effect.forEach(this.#free, ({ stop }) => stop, { discard: true }))
@@ -105,7 +84,7 @@ const parseOn = (thread: ParserThread, document: Document) =>
     )
     if (outcome._tag === "None") {
       yield* restart(thread, "time")
-      return yield* tooLarge
+      return yield* timedOut
     }
     if (!isEnded(outcome.value)) return yield* toPage(outcome.value, document)
     yield* restart(thread, outcome.value.ended)
@@ -114,52 +93,51 @@ const parseOn = (thread: ParserThread, document: Document) =>
 
 const make = ({ maxWait, workers }: PageParserOptions) =>
   Effect.gen(function* () {
-    const pool = new Pool(workers)
+    const pool = new Pool()
+    const allowance = yield* ParserAllowance
+    const slots = new FairSlots({
+      slots: workers + limits.spareWorkers,
+      slotsPerAccount: workers,
+      waiting: limits.waiting,
+      full: timedOut
+    })
     yield* Effect.addFinalizer(() => pool.stopAll)
-    yield* observe(pageParserWaiting.of(), () => pool.queue.size)
+    yield* observe(pageParserWaiting.of(), () => slots.waiting)
     // Starts at 0, because a counter that first appears with 1 shows no increase.
     yield* Effect.forEach(restartReasons, (reason) => Metric.update(pageParserRestarts.of(reason), 0), {
       discard: true
     })
 
-    const enter = (document: Document) =>
-      Effect.suspend(() => {
-        const turn: Turn = Deferred.makeUnsafe()
-        for (const pushed of pool.queue.offer(document.accountId, turn, document.bytes.length)) {
-          Deferred.doneUnsafe(pushed, Effect.fail(timedOut))
-        }
-        return Effect.as(pool.dispatch, turn)
-      })
-
-    // A thread that was assigned to a document that left goes to the next document.
-    const leave = (document: Document, turn: Turn) =>
-      Effect.suspend(() => {
-        if (pool.queue.remove(document.accountId, turn)) return Effect.void
-        return Effect.matchEffect(Deferred.await(turn), {
-          onFailure: () => Effect.void,
-          onSuccess: (thread) => {
-            pool.queue.finish(document.accountId, 0)
-            return pool.giveBack(thread)
-          }
-        })
-      })
+    /** Parser time is free only for a page that was parsed, which its reader pays for. */
+    const parseFor = (accountId: string, document: Document) =>
+      Effect.acquireUseRelease(
+        pool.take,
+        (thread) =>
+          Effect.onExit(parseOn(thread, document), (exit) =>
+            Effect.map(Clock.currentTimeMillis, (now) => {
+              if (exit._tag === "Failure") allowance.spend(accountId, thread.jobCpuMs(), now)
+            })
+          ),
+        pool.giveBack
+      )
 
     const parse = (document: Document): Effect.Effect<ParsedPage, ParseFailure> =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const turn = yield* enter(document)
-          const waited = Effect.timeoutOrElse(Deferred.await(turn), {
-            duration: maxWait,
-            orElse: () => Effect.fail(timedOut)
-          })
-          const thread = yield* Effect.onError(restore(waited), () => leave(document, turn))
+          const turn = slots.take({ payer: document.accountId, bytes: document.bytes.length })
+          const slot = yield* restore(
+            Effect.timeoutOrElse(turn, { duration: maxWait, orElse: () => Effect.fail(timedOut) })
+          )
           const start = yield* Clock.currentTimeMillis
-          return yield* Effect.onExit(restore(parseOn(thread, document)), (exit) =>
+          if (allowance.retryAfterMs(slot.accountId, start) > 0) {
+            yield* slot.giveBack(0)
+            return yield* timedOut
+          }
+          return yield* Effect.onExit(restore(parseFor(slot.accountId, document)), (exit) =>
             Effect.gen(function* () {
               const ms = (yield* Clock.currentTimeMillis) - start
               yield* Metric.update(pageParseDuration.of(exit._tag === "Success" ? "ok" : "failed"), ms / 1000)
-              pool.queue.finish(document.accountId, ms)
-              yield* pool.giveBack(thread)
+              yield* slot.giveBack(ms)
             })
           )
         })

@@ -1,6 +1,6 @@
-import { Worker } from "node:worker_threads"
+import { Worker, type WorkerOptions } from "node:worker_threads"
 import { Deferred, Effect } from "effect"
-import type { ParseJob, ParseReply } from "./messages.ts"
+import type { ParseJob, ParseReply, ThreadMessage } from "./messages.ts"
 
 /** Unpacked PDF streams are outside V8's heap, so they are monitored separately. */
 const limits = {
@@ -8,36 +8,45 @@ const limits = {
   youngMiB: 32,
   stackMiB: 4,
   externalBytes: 256 * 1024 * 1024,
+  /** Of CPU time for one document (R83). A busy machine makes a document late, not too large. */
+  cpuMs: 5_000,
   watchMs: 50
 }
 
 export interface Ended {
-  readonly ended: "memory" | "crashed"
+  readonly ended: "time" | "memory" | "crashed"
 }
 
 export interface ParserThread {
   /** The job's bytes are transferred to the thread. */
   readonly run: (job: ParseJob) => Effect.Effect<ParseReply | Ended>
   readonly stop: Effect.Effect<void>
+  /** CPU time of the current or last job, at most 50 ms old while the job runs. */
+  readonly jobCpuMs: () => number
   readonly isRunning: () => boolean
+}
+
+const workerOptions: WorkerOptions = {
+  env: {},
+  execArgv: [],
+  stdin: false,
+  stdout: true,
+  stderr: true,
+  resourceLimits: {
+    maxOldGenerationSizeMb: limits.heapMiB,
+    maxYoungGenerationSizeMb: limits.youngMiB,
+    stackSizeMb: limits.stackMiB
+  }
 }
 
 const isOutOfMemory = (error: Error): boolean => "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
 
 const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
-  const worker = new Worker(new URL("./threadProgram.ts", import.meta.url), {
-    env: {},
-    execArgv: [],
-    stdin: false,
-    stdout: true,
-    stderr: true,
-    resourceLimits: {
-      maxOldGenerationSizeMb: limits.heapMiB,
-      maxYoungGenerationSizeMb: limits.youngMiB,
-      stackSizeMb: limits.stackMiB
-    }
-  })
+  const worker = new Worker(new URL("./threadProgram.ts", import.meta.url), workerOptions)
   let running = true
+  /** CPU time of the thread: now, and when the job started. */
+  let usedMs = 0
+  let usedBeforeMs = 0
   let pending: Deferred.Deferred<ParseReply | Ended> | undefined
   const settle = (outcome: ParseReply | Ended) => {
     if (pending !== undefined) Deferred.doneUnsafe(pending, Effect.succeed(outcome))
@@ -52,18 +61,24 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
   worker.unref()
   worker.stdout.resume()
   worker.stderr.resume()
-  worker.on("message", (message: ParseReply | "ready") => {
-    if (message === "ready") Deferred.doneUnsafe(ready, Effect.succeed(true))
-    else settle(message)
+  worker.on("message", ({ cpuMs, reply }: ThreadMessage) => {
+    usedMs = cpuMs
+    if (reply === undefined) Deferred.doneUnsafe(ready, Effect.succeed(true))
+    else settle(reply)
   })
   worker.on("error", (error) => end(isOutOfMemory(error) ? "memory" : "crashed"))
   worker.on("exit", () => end("crashed"))
+  const kill = (ended: Ended["ended"]) => {
+    end(ended)
+    void worker.terminate()
+  }
   const watch = () =>
-    worker.getHeapStatistics().then(
-      ({ external_memory }) => {
-        if (external_memory <= limits.externalBytes) return
-        end("memory")
-        void worker.terminate()
+    Promise.all([worker.getHeapStatistics(), worker.cpuUsage()]).then(
+      ([{ external_memory }, { system, user }]) => {
+        if (pending === undefined) return
+        usedMs = Math.max(usedMs, (system + user) / 1000)
+        if (external_memory > limits.externalBytes) kill("memory")
+        else if (usedMs - usedBeforeMs > limits.cpuMs) kill("time")
       },
       () => undefined
     )
@@ -72,6 +87,7 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
       Effect.suspend(() => {
         const reply = Deferred.makeUnsafe<ParseReply | Ended>()
         pending = reply
+        usedBeforeMs = usedMs
         if (!running) end("crashed")
         const timer = setInterval(watch, limits.watchMs)
         worker.postMessage(job, [job.bytes.buffer as ArrayBuffer])
@@ -84,6 +100,7 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
       running = false
       void worker.terminate()
     }),
+    jobCpuMs: () => usedMs - usedBeforeMs,
     isRunning: () => running
   }
 }

@@ -1,5 +1,6 @@
 import { maxPageLinks } from "../../domain/pages/limits.ts"
 import type { PageLink } from "../../domain/pages/Page.ts"
+import { boundLink } from "../../domain/pages/PageLinks.ts"
 import { visibleText } from "../../domain/pages/visibleText.ts"
 import { hasBlock, headings, isBlock, lists } from "./html/blocks.ts"
 import { codeText } from "./html/code.ts"
@@ -136,7 +137,8 @@ class Renderer {
     const label = inner.text.replace(/\s+/g, " ").trim()
     const url = this.#address(element)
     if (url === undefined || label === "") return inner
-    if (this.links.size < maxPageLinks && !this.links.has(url)) this.links.set(url, label)
+    const link = this.links.size < maxPageLinks && !this.links.has(url) ? boundLink({ url, text: label }) : undefined
+    if (link !== undefined) this.links.set(url, link.text)
     const [, before = "", body = "", after = ""] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner.markdown) ?? []
     const target = url.replace(/[()\\<>]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     return this.#counted({ markdown: `${before}[${body}](${target})${after}`, text: inner.text })

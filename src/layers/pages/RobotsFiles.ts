@@ -1,18 +1,21 @@
 import { Clock, Duration, Effect, type Scope } from "effect"
 import { PageUnreadable } from "../../domain/errors.ts"
+import type { Payer, Payers } from "../../domain/pages/Payers.ts"
 import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../domain/pages/robots.ts"
-import { Flights, share } from "../../services/search/Flights.ts"
+import { shareFairly } from "../../services/fairness/shareFairly.ts"
+import { Flights } from "../../services/search/Flights.ts"
 import { BoundedStore, makeSweeping } from "../memory/BoundedStore.ts"
 import type { OutgoingResponse } from "../outgoing/Exchange.ts"
 
 export interface RobotsFiles {
   /** Fails if the rules are unknown, in which case the site must not be read. */
-  readonly rulesFor: (url: URL, timeout: Duration.Duration) => Effect.Effect<RobotsRules, PageUnreadable>
+  readonly rulesFor: (url: URL, payer: Payer, timeout: Duration.Duration) => Effect.Effect<RobotsRules, PageUnreadable>
 }
 
 /** Fetches a URL through redirects and truncates the body to `maxBytes`. Undefined after too many redirects. */
 type Get = (
   url: URL,
+  payer: Payer,
   timeout: Duration.Duration,
   maxBytes: number
 ) => Effect.Effect<{ readonly response: OutgoingResponse } | undefined, PageUnreadable>
@@ -44,11 +47,11 @@ export const makeRobotsFiles = Effect.fnUntraced(function* (
 ): Effect.fn.Return<RobotsFiles, never, Scope.Scope> {
   const store = new BoundedStore<RobotsRules>(bounds)
   const startSweep = yield* makeSweeping(store)
-  const flights = new Flights<RobotsRules>()
+  const flights = new Flights<RobotsRules, Payers>()
   yield* Effect.addFinalizer(() => flights.interruptAll)
 
-  const read = Effect.fnUntraced(function* (origin: string, timeout: Duration.Duration) {
-    const found = yield* get(new URL("/robots.txt", origin), timeout, maxRobotsBytes)
+  const read = Effect.fnUntraced(function* (origin: string, payer: Payer, timeout: Duration.Duration) {
+    const found = yield* get(new URL("/robots.txt", origin), payer, timeout, maxRobotsBytes)
     const rules = yield* rulesOf(found?.response)
     store.set(origin, rules, yield* Clock.currentTimeMillis)
     yield* startSweep
@@ -56,10 +59,12 @@ export const makeRobotsFiles = Effect.fnUntraced(function* (
   })
 
   return {
-    rulesFor: ({ origin }, timeout) =>
+    rulesFor: ({ origin }, payer, timeout) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const known = store.get(origin, now)
-        return known === undefined ? share(flights, origin, read(origin, timeout)) : Effect.succeed(known)
+        return known === undefined
+          ? shareFairly(flights, origin, payer, (payers) => read(origin, payers, timeout))
+          : Effect.succeed(known)
       })
   }
 })

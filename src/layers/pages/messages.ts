@@ -9,3 +9,10 @@ export interface ParseJob {
 export type ParseReply =
   | { readonly page: ParsedPage }
   | { readonly reason: ParseFailureReason; readonly problem?: string }
+
+/** `cpuMs` is the CPU time of the thread since it started. */
+export interface ThreadMessage {
+  readonly cpuMs: number
+  /** Undefined once, when the thread is ready. */
+  readonly reply: ParseReply | undefined
+}

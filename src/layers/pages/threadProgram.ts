@@ -1,7 +1,7 @@
 import { constants, setPriority } from "node:os"
 import { parentPort } from "node:worker_threads"
 import { DocumentTooLarge } from "./html/Tree.ts"
-import type { ParseJob, ParseReply } from "./messages.ts"
+import type { ParseJob, ParseReply, ThreadMessage } from "./messages.ts"
 import { readDocument } from "./readDocument.ts"
 
 const reply = async (job: ParseJob): Promise<ParseReply> => {
@@ -21,5 +21,10 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 // Libraries may leave rejected promises behind after a broken document.
 process.on("unhandledRejection", () => undefined)
 
-parentPort?.on("message", async (job: ParseJob) => parentPort?.postMessage(await reply(job)))
-parentPort?.postMessage("ready")
+const send = (reply: ThreadMessage["reply"]): void => {
+  const { system, user } = process.threadCpuUsage()
+  parentPort?.postMessage({ cpuMs: (system + user) / 1000, reply } satisfies ThreadMessage)
+}
+
+parentPort?.on("message", async (job: ParseJob) => send(await reply(job)))
+send(undefined)

@@ -1,12 +1,10 @@
-import { promisify } from "node:util"
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
-import { Clock, Effect, Option, Predicate, type Tracer } from "effect"
+import { Clock, Effect, Option, type Tracer } from "effect"
 import { Refusal, type RefusalReason } from "../../domain/providers/Refusal.ts"
 import { type RefusalRule, refusalFor } from "../../domain/providers/RefusalRule.ts"
 import type { Turn } from "../../services/providers/Turn.ts"
 import { currentSpan, traceContext } from "../../services/telemetry/Tracing.ts"
 import type { Gate } from "./Gate.ts"
-import { type BodyTooLarge, type ConnectionFailed, type Reply, UpstreamClient } from "./UpstreamClient.ts"
+import { type BodyError, type Reply, UpstreamClient } from "./UpstreamClient.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 /** Both compressed and decompressed. */
@@ -27,36 +25,8 @@ export const refuse = (reason: RefusalReason, message: string) => Effect.fail(ne
 /** For a response that has an error in place of rows. */
 export const errorInBody = (status: number): string => `it responded ${status} with an error in the body`
 
-const tooLarge = (limit: number) =>
-  new Refusal({ reason: "malformed", message: `its response is larger than ${limit} bytes` })
-
-type Decompress = (body: Buffer, options: ZlibOptions) => Promise<Buffer>
-
-const decompressors: { readonly [encoding: string]: Decompress | undefined } = {
-  gzip: promisify(gunzip),
-  "x-gzip": promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress)
-}
-
-const decompressed = (encoding: string, body: Buffer, limit: number): Effect.Effect<Buffer, Refusal> => {
-  const decompress = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined
-  if (decompress === undefined) return refuse("malformed", "its response uses a compression that was not requested")
-  return Effect.tryPromise({
-    try: () => decompress(body, { maxOutputLength: limit }),
-    catch: (error) =>
-      Predicate.hasProperty(error, "code") && error.code === "ERR_BUFFER_TOO_LARGE"
-        ? tooLarge(limit)
-        : new Refusal({ reason: "malformed", message: "its response cannot be decompressed" })
-  })
-}
-
-const textOf = (reply: Reply, limit: number): Effect.Effect<string, Refusal | ConnectionFailed | BodyTooLarge> =>
-  Effect.flatMap(reply.body(limit), (body) => {
-    const encoding = (reply.header("content-encoding") ?? "").trim().toLowerCase()
-    if (encoding === "" || encoding === "identity") return Effect.succeed(body.toString("utf8"))
-    return Effect.map(decompressed(encoding, body, limit), (text) => text.toString("utf8"))
-  })
+const textOf = (reply: Reply, limit: number): Effect.Effect<string, BodyError> =>
+  Effect.map(reply.body(limit), (body) => body.toString("utf8"))
 
 /** Some servers send a byte order mark, which JSON.parse refuses. */
 const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text.replace(/^\ufeff/, "")))
@@ -220,9 +190,12 @@ const traceparent = (span: Tracer.Span | undefined): Readonly<Record<string, str
 const accept = { accept: "application/json" }
 const encodings = { "accept-encoding": "gzip, br" }
 
-const refusalOf = (error: Refusal | ConnectionFailed | BodyTooLarge): Refusal => {
+const refusalOf = (error: Refusal | BodyError): Refusal => {
   if (error._tag === "Refusal") return error
-  if (error._tag === "BodyTooLarge") return tooLarge(maxBodyBytes)
+  if (error._tag === "BodyTooLarge")
+    return new Refusal({ reason: "malformed", message: `its response is larger than ${maxBodyBytes} bytes` })
+  if (error._tag === "BodyUndecodable")
+    return new Refusal({ reason: "malformed", message: `its response ${error.message}` })
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
@@ -235,10 +208,7 @@ export const make = (upstream: {
 }): Effect.Effect<Ask, never, UpstreamClient> =>
   Effect.map(UpstreamClient, (client) => {
     const dialect = upstream.dialect ?? {}
-    const read = (
-      reply: Reply,
-      request: UpstreamRequest
-    ): Effect.Effect<unknown, Refusal | ConnectionFailed | BodyTooLarge> => {
+    const read = (reply: Reply, request: UpstreamRequest): Effect.Effect<unknown, Refusal | BodyError> => {
       if (reply.status < 200 || reply.status > 299) return refuseStatus(reply, dialect, request)
       if (/html/i.test(reply.header("content-type") ?? "")) {
         return refuse("malformed", "it responded with HTML; check its url")

@@ -1,13 +1,20 @@
 import type { Dispatcher } from "@effect/platform-node/Undici"
-import { Context, Data, Effect, Layer, Predicate, Result } from "effect"
+import { Context, Data, Effect, Layer, Result } from "effect"
+import { Body, type BodyFailed, codeOf } from "../outgoing/Body.ts"
 import { Bytes } from "../outgoing/Bytes.ts"
 import { staleCode } from "../outgoing/Connection.ts"
+import { codingOf } from "../outgoing/ContentCoding.ts"
 import * as BoundedDispatcher from "../outgoing/Dispatcher.ts"
 import type { UpstreamRequest } from "./UpstreamRequest.ts"
 
 export class ConnectionFailed extends Data.TaggedError("ConnectionFailed")<{ readonly code: string }> {}
 
 export class BodyTooLarge extends Data.TaggedError("BodyTooLarge") {}
+
+/** `message` continues "its response". */
+export class BodyUndecodable extends Data.TaggedError("BodyUndecodable")<{ readonly message: string }> {}
+
+export type BodyError = BodyTooLarge | BodyUndecodable | ConnectionFailed
 
 /** Per response. Allows for the overhead of the largest body in chunks of a few bytes. */
 const maxReceivedBytes = 8 * 1024 * 1024
@@ -16,8 +23,8 @@ export interface Reply {
   readonly status: number
   /** Reads a header by its lowercase name. The values of a repeated header are joined with commas. */
   readonly header: (name: string) => string | undefined
-  /** Fails without reading if the declared length exceeds `maxBytes`. */
-  readonly body: (maxBytes: number) => Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed>
+  /** Decompressed. Fails without reading if the declared length exceeds `maxBytes`. */
+  readonly body: (maxBytes: number) => Effect.Effect<Buffer, BodyError>
 }
 
 /** Uses Undici directly, because Effect's client takes three times as long per call. */
@@ -81,21 +88,23 @@ const send = <A, E, R>(
     )
   })
 
-type Ended = Result.Result<Buffer, BodyTooLarge | ConnectionFailed>
+const failureOf = (error: unknown): ConnectionFailed => new ConnectionFailed({ code: codeOf(error, "TransportError") })
 
-const failureOf = (error: unknown): ConnectionFailed =>
-  new ConnectionFailed({
-    code: Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "TransportError"
-  })
+const bodyErrorOf = ({ kind, reason }: BodyFailed): BodyError => {
+  if (kind === "too_large") return new BodyTooLarge()
+  if (kind === "undecodable") return new BodyUndecodable({ message: "cannot be decompressed" })
+  return new ConnectionFailed({ code: reason })
+}
 
 class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
-  private readonly bytes = new Bytes()
-  private maxBytes = Number.POSITIVE_INFINITY
   private closed = false
-  private ended: Ended | undefined
+  private isReceived = false
+  private failure: ConnectionFailed | undefined
+  /** Received before `body` was called, which knows the limit. */
+  private early = new Bytes()
+  private reading: Body | undefined
   private onHead: ((head: Result.Result<Reply, ConnectionFailed>) => void) | undefined
-  private onEnd: ((ended: Ended) => void) | undefined
 
   start(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Effect.Effect<Reply, ConnectionFailed> {
     return Effect.callback((resume) => {
@@ -111,7 +120,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   close(): void {
     this.closed = true
-    if (this.ended === undefined) this.controller?.abort(new Error("the response is no longer needed"))
+    this.reading?.close()
+    if (!this.isReceived) this.controller?.abort(new Error("the response is no longer needed"))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -119,45 +129,60 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.closed) this.close()
   }
 
-  onResponseStart(_: unknown, status: number, headers: Record<string, string | Array<string> | undefined>): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | Array<string> | undefined>
+  ): void {
     if (status < 200) return
     const header = (name: string): string | undefined => {
       const value = headers[name]
       return Array.isArray(value) ? value.join(", ") : value
     }
-    const declared = Number(header("content-length") ?? 0)
-    this.onHead?.(Result.succeed({ status, header, body: (maxBytes) => this.body(declared, maxBytes) }))
+    this.onHead?.(Result.succeed({ status, header, body: (maxBytes) => this.body(controller, header, maxBytes) }))
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    if (this.closed) return
-    if (this.bytes.length + chunk.length > this.maxBytes) this.end(Result.fail(new BodyTooLarge()))
-    else this.bytes.add(chunk)
+    if (this.reading === undefined) this.early.add(chunk)
+    else this.reading.write(chunk)
   }
 
   onResponseEnd(): void {
-    this.ended ??= Result.succeed(this.bytes.whole)
-    this.end(this.ended)
+    this.isReceived = true
+    this.reading?.end()
   }
 
   onResponseError(_: unknown, error: unknown): void {
-    const failure = failureOf(error)
-    this.onHead?.(Result.fail(failure))
-    this.ended ??= Result.fail(failure)
-    this.end(this.ended)
+    this.isReceived = true
+    this.failure = failureOf(error)
+    this.onHead?.(Result.fail(this.failure))
+    this.reading?.fail(error)
   }
 
-  private body(declared: number, maxBytes: number): Effect.Effect<Buffer, BodyTooLarge | ConnectionFailed> {
+  private body(
+    controller: Dispatcher.DispatchController,
+    header: Reply["header"],
+    maxBytes: number
+  ): Effect.Effect<Buffer, BodyError> {
     return Effect.callback((resume) => {
-      this.maxBytes = maxBytes
-      if (declared > maxBytes || this.bytes.length > maxBytes) return resume(Effect.fail(new BodyTooLarge()))
-      if (this.ended !== undefined) return resume(Effect.fromResult(this.ended))
-      this.onEnd = (ended) => queueMicrotask(() => resume(Effect.fromResult(ended)))
+      const coding = codingOf(header("content-encoding"))
+      if (coding === undefined)
+        return resume(Effect.fail(new BodyUndecodable({ message: "uses a compression that was not requested" })))
+      if (Number(header("content-length") ?? 0) > maxBytes) return resume(Effect.fail(new BodyTooLarge()))
+      if (this.failure !== undefined) return resume(Effect.fail(this.failure))
+      const source = {
+        pause: () => controller.pause(),
+        resume: () => controller.resume(),
+        close: () => (this.isReceived ? undefined : controller.abort(new Error("the body is no longer needed")))
+      }
+      const body = new Body({ coding, maxBytes }, source, (result) =>
+        queueMicrotask(() => resume(Effect.fromResult(Result.mapError(result, bodyErrorOf))))
+      )
+      this.reading = body
+      if (this.early.length > 0) body.write(this.early.whole)
+      this.early = new Bytes()
+      if (this.isReceived) body.end()
+      return Effect.sync(() => body.close())
     })
-  }
-
-  private end(ended: Ended): void {
-    this.onEnd?.(ended)
-    this.onEnd = undefined
   }
 }

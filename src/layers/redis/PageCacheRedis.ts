@@ -58,6 +58,8 @@ export const layer: Layer.Layer<PageCache, never, RedisConnection> = Layer.effec
         return moved !== undefined && "copy" in moved ? moved.copy : undefined
       }),
       set: Effect.fnUntraced(function* (url, copy) {
+        // JSON of a copy with too much text would be made only to be dropped.
+        if (copy.page.markdown.length + copy.page.text.length > maxCopyBytes) return
         const value = JSON.stringify({ copy })
         if (Buffer.byteLength(value) > maxCopyBytes) return
         yield* write(copy.finalUrl, value)

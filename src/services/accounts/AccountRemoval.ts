@@ -1,5 +1,6 @@
 import { Context, Duration, Effect, Fiber, Layer } from "effect"
 import type { NotFound } from "../../domain/errors.ts"
+import { KeyStore } from "../keys/KeyStore.ts"
 import { QueryLog } from "../search/QueryLog.ts"
 import { untraced } from "../telemetry/Tracing.ts"
 import { Accounts } from "./Accounts.ts"
@@ -26,10 +27,15 @@ export class AccountRemoval extends Context.Service<
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const sessions = yield* Sessions
+      const keys = yield* KeyStore
       const queryLog = yield* QueryLog
       const scope = yield* Effect.scope
 
-      const end = (accountId: string) => Effect.andThen(accounts.remove(accountId), sessions.forget(accountId))
+      // Revokes the keys first, because this process may have cached them as valid (R85).
+      const end = (accountId: string) =>
+        Effect.all([keys.revokeAll(accountId), accounts.remove(accountId), sessions.forget(accountId)], {
+          discard: true
+        })
 
       const remove = Effect.fn("AccountRemoval.remove")(function* (accountId: string) {
         // Uninterruptible, so that the removal completes even if the caller disconnects.

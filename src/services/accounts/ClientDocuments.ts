@@ -13,7 +13,10 @@ export class ClientDocumentUnusable extends Data.TaggedError("ClientDocumentUnus
 export class ClientDocuments extends Context.Service<
   ClientDocuments,
   {
-    /** Applies the rules for pages: only public addresses, and limits. `clientId` is the document's URL. */
-    readonly fetch: (clientId: string) => Effect.Effect<FetchedDocument, ClientDocumentUnusable>
+    /**
+     * Applies the rules for pages: only public addresses, and limits. `clientId` is the document's URL. Requesters, which are
+     * client addresses, share fetches fairly; unknown ones count as one.
+     */
+    readonly fetch: (clientId: string, requester?: string) => Effect.Effect<FetchedDocument, ClientDocumentUnusable>
   }
 >()("quarry/services/ClientDocuments") {}

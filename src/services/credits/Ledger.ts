@@ -1,6 +1,6 @@
 import { Context, Data, type Effect } from "effect"
 import type { Account, Allowance } from "../../domain/accounts/Account.ts"
-import type { NotFound, QuotaExceeded } from "../../domain/errors.ts"
+import type { NotFound, QuotaExceeded, Unauthorized } from "../../domain/errors.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 
@@ -128,6 +128,9 @@ export interface Discrepancy {
   readonly found: number
 }
 
+/** `unauthorized`: the account was deleted after its credential was checked (R85). */
+export type ReserveError = QuotaExceeded | Unauthorized
+
 /**
  * The credits of accounts. A hold reserves credits before a search is dispatched; credits that are not charged are
  * returned (R29). At any time and over all replicas, `0 <= used <= quota` and `balance >= 0`.
@@ -142,7 +145,7 @@ export class Ledger extends Context.Service<
      * Reserves `credits`, first from the quota, then from the pack balance (R30). Fails if they do not suffice. With
      * `budgetId`, the key's budget must cover them too (R50), unless the key no longer has one.
      */
-    readonly reserve: (account: Account, credits: number, budgetId?: string) => Effect.Effect<Hold, QuotaExceeded>
+    readonly reserve: (account: Account, credits: number, budgetId?: string) => Effect.Effect<Hold, ReserveError>
     /**
      * `reserve` for a keyed request (R44). Of concurrent requests with one key, only one gets a hold, over all
      * replicas. The key can be used again if the hold ends without a charge. Replays need no credits.
@@ -152,7 +155,7 @@ export class Ledger extends Context.Service<
       credits: number,
       request: KeyedRequest,
       budgetId?: string
-    ) => Effect.Effect<KeyedReservation, QuotaExceeded>
+    ) => Effect.Effect<KeyedReservation, ReserveError>
     /**
      * Ends a hold in one transaction: charges the entries' credits, returns the rest (pack credits first), and writes
      * the entries to the query log. The entries must not cost more than the hold. If something is charged, the answer
@@ -166,7 +169,7 @@ export class Ledger extends Context.Service<
     /** Charges and logs one search; the rest stays held. Fails if too little is left. A free entry is a defect. */
     readonly settlePart: (hold: Hold, entry: LogEntry) => Effect.Effect<void, HoldExpired>
     /** The current allowance. Opens a period that has started without a search. */
-    readonly allowance: (account: Account) => Effect.Effect<Allowance>
+    readonly allowance: (account: Account) => Effect.Effect<Allowance, Unauthorized>
     /** Like `allowance`, but writes nothing, for read-only commands. */
     readonly peek: (account: Account) => Effect.Effect<Allowance>
     /** Adds credits (above 0) and returns the balance. A repeated key adds nothing and returns the first balance. */

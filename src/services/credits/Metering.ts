@@ -1,7 +1,7 @@
 import { Effect, Metric } from "effect"
 import type { Allowance } from "../../domain/accounts/Account.ts"
 import { type AccountPrincipal, boundsOf, type Principal } from "../../domain/accounts/Principal.ts"
-import type { IdempotencyInProgress, InvalidRequest, QuotaExceeded } from "../../domain/errors.ts"
+import type { IdempotencyInProgress, InvalidRequest, Unauthorized } from "../../domain/errors.ts"
 import type { RecordFields } from "../../domain/requests/RequestRecord.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import { holdOrAnswer } from "../search/Idempotency.ts"
@@ -9,7 +9,7 @@ import { QueryLog } from "../search/QueryLog.ts"
 import { addFields, CurrentRecord } from "../telemetry/CurrentRecord.ts"
 import { creditsCharged, creditsDenied, creditsReturned } from "../telemetry/Metrics.ts"
 import { withSpan } from "../telemetry/Tracing.ts"
-import { type Hold, type KeyedRequest, Ledger } from "./Ledger.ts"
+import { type Hold, type KeyedRequest, Ledger, type ReserveError } from "./Ledger.ts"
 
 export interface Receipt {
   readonly creditsUsed: number
@@ -61,7 +61,7 @@ export const makeMetering = Effect.gen(function* () {
       )
 
   /** Reserves one credit per search, or fails without reserving any. */
-  const reserve = (principal: Principal, searches: number): Effect.Effect<OpenHold, QuotaExceeded> =>
+  const reserve = (principal: Principal, searches: number): Effect.Effect<OpenHold, ReserveError> =>
     principal._tag === "demo"
       ? Effect.succeed(free)
       : Effect.map(
@@ -74,7 +74,7 @@ export const makeMetering = Effect.gen(function* () {
     principal: AccountPrincipal,
     searches: number,
     request: KeyedRequest
-  ): Effect.fn.Return<OpenHold | Replay, QuotaExceeded | InvalidRequest | IdempotencyInProgress> {
+  ): Effect.fn.Return<OpenHold | Replay, ReserveError | InvalidRequest | IdempotencyInProgress> {
     const { account } = principal
     const reservation = yield* reserveSpan(searches)(
       ledger.reserveKeyed(account, searches, request, boundsOf(principal)?.budgetId)
@@ -85,7 +85,7 @@ export const makeMetering = Effect.gen(function* () {
     return { text, receipt: { creditsUsed: 0, before: allowance, balance: allowance.balance, isReplay: true } }
   })
 
-  const emptyReceipt = (principal: Principal): Effect.Effect<Receipt> =>
+  const emptyReceipt = (principal: Principal): Effect.Effect<Receipt, Unauthorized> =>
     principal._tag === "demo"
       ? free.settle([])
       : Effect.map(ledger.allowance(principal.account), (before) => ({

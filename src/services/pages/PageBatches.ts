@@ -50,9 +50,9 @@ const makeKind = (reader: PageReader["Service"]): RowKind<PageRequest, PageReadi
   unsent: unsentReading,
   late: (durationMs) => ({ copy: Result.fail(PageUnreadable.because("timed_out")), cached: false, durationMs }),
   toEntry: toPageEntry,
-  toBody: ({ id }, request, { copy }) =>
+  toBody: ({ id }, request, { copy }, { links }) =>
     Result.match(copy, {
-      onSuccess: (copy): PageRowBody => ({ status: "ok", ...toPageResult(id, request, copy) }),
+      onSuccess: (copy): PageRowBody => ({ status: "ok", ...toPageResult(id, request, copy, links) }),
       onFailure: errorRow
     }),
   errorRow,

@@ -1,5 +1,6 @@
 import { Context, type Duration, type Effect } from "effect"
 import type { PageUnreadable } from "../../domain/errors.ts"
+import type { Payer } from "../../domain/pages/Payers.ts"
 
 export interface FetchedPage {
   readonly finalUrl: string
@@ -27,12 +28,12 @@ export class PageFetcher extends Context.Service<
   PageFetcher,
   {
     /**
-     * Fetches a page. Accounts share fetches fairly. `timeout` covers queueing, robots.txt, redirects, request limits
+     * Fetches a page. Accounts share fetches fairly, and none holds more than a quarter of them (R83). `timeout` covers queueing, robots.txt, redirects, request limits
      * of the host, and the page itself. Interruption closes the connection.
      */
     readonly fetch: (
       url: URL,
-      accountId: string,
+      payer: Payer,
       timeout: Duration.Duration,
       options?: FetchOptions
     ) => Effect.Effect<FetchedPage, PageUnreadable>

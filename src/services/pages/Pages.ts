@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { AccountPrincipal } from "../../domain/accounts/Principal.ts"
+import type { RateLimited } from "../../domain/errors.ts"
 import { type PageResult, toPageResult } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
@@ -9,24 +10,27 @@ import { countPage, countUnsentPage, PageReader, type PageReading, toPageEntry, 
 import type { ReadFailure } from "./PageReaders.ts"
 import { PageSettings } from "./PageSettings.ts"
 
-export type PageSettlement = Settlement<PageResult, ReadFailure>
+/** `rate_limited`: the account has used the parser too much for pages that were not charged (R83). */
+export type PageFailure = ReadFailure | RateLimited
+
+export type PageSettlement = Settlement<PageResult, PageFailure>
 
 /** Reads single pages. Only pages that were read are charged. */
-export class Pages extends Context.Service<Pages, Singles<AccountPrincipal, PageRequest, PageResult, ReadFailure>>()(
+export class Pages extends Context.Service<Pages, Singles<AccountPrincipal, PageRequest, PageResult, PageFailure>>()(
   "quarry/services/pages/Pages"
 ) {
   static readonly layer = Layer.effect(
     Pages,
     Effect.gen(function* () {
       const reader = yield* PageReader
-      const kind: SingleKind<AccountPrincipal, PageRequest, PageReading, PageResult, ReadFailure> = {
+      const kind: SingleKind<AccountPrincipal, PageRequest, PageReading, PageResult, PageFailure> = {
         route: "page",
         spanName: "Pages.read",
         idPrefix: "pag_",
         patience: (yield* PageSettings).timeout,
         targetOf: () => pageTarget,
         describe: (span, { url }, withText) => describePage(span, url, withText),
-        check: () => Effect.undefined,
+        check: (request, principal) => reader.parserLimit(principal, request),
         run: reader.read,
         unsent: unsentReading,
         toEntry: toPageEntry,

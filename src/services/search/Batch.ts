@@ -9,6 +9,7 @@ import {
   type UpstreamTimeout
 } from "../../domain/errors.ts"
 import { forbiddenTarget } from "../../domain/keys/KeyBounds.ts"
+import { LinkBudget } from "../../domain/pages/PageLinks.ts"
 import { unsentRow } from "../../domain/providers/Unsent.ts"
 import type { BatchBody } from "../../domain/search/BulkResult.ts"
 import type { LogEntry, LoggedRefusal } from "../../domain/search/LogEntry.ts"
@@ -54,7 +55,8 @@ export interface RowKind<Q, D, B extends AnyRowBody> {
     refusals: ReadonlyArray<LoggedRefusal>
   ) => D | undefined
   readonly toEntry: (principal: Principal, request: Q, place: LogPlace, end: D) => LogEntry
-  readonly toBody: (entry: LogEntry, request: Q, end: D) => B
+  /** `budgets` are those of the whole response. */
+  readonly toBody: (entry: LogEntry, request: Q, end: D, budgets: { readonly links: LinkBudget }) => B
   readonly errorRow: (error: RowFailure) => B
   /** Converts a batch to the text stored for replays (R44), and back. */
   readonly keep: (body: BatchBody<B>) => string
@@ -98,6 +100,7 @@ export interface Batch<Q, D> {
   readonly waiting: Array<Row<Q, D>>
   /** Answers shared with identical rows, by `keyOf`, even without a cache. */
   readonly answers: Map<string, D>
+  readonly budgets: { readonly links: LinkBudget }
   /** No further row may start, because the caller left or the batch ended. */
   isStopped: boolean
   /** The states of the rows are final, and running rows must not change them. */
@@ -144,6 +147,7 @@ export const newBatch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>
     rows: all,
     waiting,
     answers: new Map(),
+    budgets: { links: new LinkBudget() },
     isStopped: false,
     hasEnded: false
   }
@@ -260,7 +264,7 @@ export const endRow = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
   }
   const entry = kind.toEntry(batch.principal, request, place, end)
   row.entry = entry
-  return kind.toBody(entry, request, end)
+  return kind.toBody(entry, request, end, batch.budgets)
 })
 
 /** For a replay by a key that may use the row's target, although the first request's key could not (R44). */

@@ -1,8 +1,9 @@
 import { Clock, Deferred, Effect, Exit, Fiber, identity, Latch, type Scope, Semaphore, Tracer } from "effect"
 import type { Allowance } from "../../domain/accounts/Account.ts"
 import type { AccountPrincipal, Principal } from "../../domain/accounts/Principal.ts"
-import { internalError, type QuotaExceeded } from "../../domain/errors.ts"
+import { internalError } from "../../domain/errors.ts"
 import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts"
+import type { ReserveError } from "../credits/Ledger.ts"
 import {
   type LedgerTimings,
   makeMetering,
@@ -53,7 +54,7 @@ export interface Batches<Q, B> {
    * charged; the rest of the hold is returned. If the caller is interrupted, only rows that have not started are
    * stopped (R21).
    */
-  readonly run: (principal: Principal, rows: AskedRows<Q>) => Effect.Effect<BatchSettlement<B>, QuotaExceeded>
+  readonly run: (principal: Principal, rows: AskedRows<Q>) => Effect.Effect<BatchSettlement<B>, ReserveError>
   /**
    * `run` for a request with an idempotency key (R44): a charged batch is replayed for free. While the first request is
    * running, it waits for up to the budget of a batch.
@@ -62,7 +63,7 @@ export interface Batches<Q, B> {
     principal: AccountPrincipal,
     rows: AskedRows<Q>,
     key: string
-  ) => Effect.Effect<BatchSettlement<B>, QuotaExceeded | KeyError>
+  ) => Effect.Effect<BatchSettlement<B>, ReserveError | KeyError>
   /**
    * `run` row by row (R46): each row is settled before its line can be read. Returns once the credits are reserved. No
    * row starts while the reader has lines to write. Closing the scope stops rows that have not started (R21).
@@ -70,7 +71,7 @@ export interface Batches<Q, B> {
   readonly stream: (
     principal: Principal,
     rows: AskedRows<Q>
-  ) => Effect.Effect<StreamedBatch<B>, QuotaExceeded, Scope.Scope>
+  ) => Effect.Effect<StreamedBatch<B>, ReserveError, Scope.Scope>
 }
 
 export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(kind: RowKind<Q, D, B>) {
@@ -102,7 +103,7 @@ export const makeBatches = Effect.fnUntraced(function* <Q, D, B extends AnyRowBo
   const stream = Effect.fnUntraced(function* (principal: Principal, rows: AskedRows<Q>) {
     const batch = yield* newBatch(deps, principal, rows)
     const lines = new BatchLines<B>()
-    const reserved = yield* Deferred.make<Allowance | undefined, QuotaExceeded>()
+    const reserved = yield* Deferred.make<Allowance | undefined, ReserveError>()
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         batch.isStopped = true
@@ -155,7 +156,7 @@ const reserveKeyed = <Q, D, B extends AnyRowBody>(
   principal: AccountPrincipal,
   rows: AskedRows<Q>,
   key: string
-): Reserve<QuotaExceeded | KeyError> => {
+): Reserve<ReserveError | KeyError> => {
   const request = keyedRequest(kind.route, key, rows)
   return (searches) => metering.reserveKeyed(principal, searches, request)
 }
@@ -165,7 +166,7 @@ const runBatch = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody, E>(
   deps: Deps<Q, D, B>,
   batch: Batch<Q, D>,
   reserve: Reserve<E>
-): Effect.fn.Return<BatchSettlement<B>, E> {
+): Effect.fn.Return<BatchSettlement<B>, E | ReserveError> {
   yield* recordStart(batch)
   if (batch.waiting.length === 0) return yield* answerWithoutSearch(deps, batch)
   const arrivedAt = yield* Clock.currentTimeMillis
@@ -244,7 +245,7 @@ const replay = <Q, D, B extends AnyRowBody>(
 const open = <Q, D, B extends AnyRowBody>(
   { metering }: Deps<Q, D, B>,
   { principal, waiting }: Batch<Q, D>
-): Effect.Effect<OpenHold, QuotaExceeded> =>
+): Effect.Effect<OpenHold, ReserveError> =>
   waiting.length > 0
     ? metering.reserve(principal, waiting.length)
     : Effect.map(metering.emptyReceipt(principal), (receipt) => ({
@@ -258,8 +259,8 @@ const streamBatch = Effect.fnUntraced(
     deps: Deps<Q, D, B>,
     batch: Batch<Q, D>,
     lines: BatchLines<B>,
-    reserved: Deferred.Deferred<Allowance | undefined, QuotaExceeded>
-  ): Effect.fn.Return<BatchSettlement<B>, QuotaExceeded> {
+    reserved: Deferred.Deferred<Allowance | undefined, ReserveError>
+  ): Effect.fn.Return<BatchSettlement<B>, ReserveError> {
     yield* recordStart(batch)
     const arrivedAt = yield* Clock.currentTimeMillis
     const hold = yield* open(deps, batch)

@@ -1,10 +1,11 @@
 import { Clock, type Duration, Effect, Exit, Fiber, Result, type Tracer } from "effect"
 import { type AccountPrincipal, boundsOf, type Principal } from "../../domain/accounts/Principal.ts"
-import type { IdempotencyInProgress, InvalidRequest, QuotaExceeded, UnsupportedParameter } from "../../domain/errors.ts"
+import type { IdempotencyInProgress, InvalidRequest, UnsupportedParameter } from "../../domain/errors.ts"
 import { forbiddenTarget } from "../../domain/keys/KeyBounds.ts"
 import type { RecordFields } from "../../domain/requests/RequestRecord.ts"
 import type { LogEntry } from "../../domain/search/LogEntry.ts"
 import type { AnyTarget } from "../../domain/search/Target.ts"
+import type { ReserveError } from "../credits/Ledger.ts"
 import { makeMetering, type OpenHold, type Receipt, type Replay, recordCharge } from "../credits/Metering.ts"
 import { Ids } from "../Ids.ts"
 import { addFields, forkRecorded, requestId } from "../telemetry/CurrentRecord.ts"
@@ -21,7 +22,7 @@ export interface Settlement<A, F> {
 }
 
 /** Errors before a request runs: no credits, a key that may not use the target (R50), or unsupported options (R62). */
-export type SingleError = QuotaExceeded | UnsupportedParameter
+export type SingleError = ReserveError | UnsupportedParameter
 export type KeyError = InvalidRequest | IdempotencyInProgress
 
 /** A kind of request: `Q` is the request, and `D` the result of its run. */
@@ -34,7 +35,7 @@ export interface SingleKind<P extends Principal, Q, D, A, F extends { readonly _
   readonly targetOf: (request: Q) => AnyTarget
   readonly describe: (span: Tracer.Span, request: Q, withText: boolean) => void
   /** Fails for a request that is invalid on this server. Returns the error of a request that cannot run and is free. */
-  readonly check: (request: Q) => Effect.Effect<F | undefined, UnsupportedParameter>
+  readonly check: (request: Q, principal: P) => Effect.Effect<F | undefined, UnsupportedParameter>
   readonly run: (principal: P, request: Q) => Effect.Effect<D>
   /** The error of a run that asked no provider, and is therefore free and not logged (R76). */
   readonly unsent: (end: D) => F | undefined
@@ -108,13 +109,13 @@ const settle = Effect.fnUntraced(function* <P extends Principal, Q, D, A, F exte
   request: Q,
   reserve: Effect.Effect<OpenHold | Replay, E>,
   span: Tracer.Span
-): Effect.fn.Return<Settlement<A, F>, E | UnsupportedParameter> {
+): Effect.fn.Return<Settlement<A, F>, E | SingleError> {
   kind.describe(span, request, yield* TraceQueryText)
   const target = kind.targetOf(request)
   yield* addFields({ target })
   const allowed = boundsOf(principal)?.targets
   if (allowed?.includes(target) === false) return yield* forbiddenTarget(target, allowed)
-  const failure = yield* kind.check(request)
+  const failure = yield* kind.check(request, principal)
   if (failure !== undefined) {
     return yield* uncharged(span, Result.fail(failure), yield* metering.emptyReceipt(principal), 0)
   }

@@ -90,4 +90,22 @@ describe("R60: robots.txt by RFC 9309", () => {
       assert.isBelow(performance.now() - startedAt, 2_000)
     }
   })
+
+  it("R83: a hop costs the event loop little, whatever the file and the path", () => {
+    const wildcards = `User-agent: *\n${"Disallow: /*a*a*a*ab\n".repeat(1_000)}`
+    const rules = parseRobots(wildcards)
+    const cpuMsOf = (run: () => unknown): number => {
+      const before = process.cpuUsage()
+      run()
+      return process.cpuUsage(before).user / 1000
+    }
+    const far = new URL(`/${"a".repeat(15_000)}`, "https://www.example.org")
+    assert.isFalse(allowsPage(rules, far))
+    assert.isTrue(allowsPage(rules, new URL(`/${"a".repeat(900)}`, "https://www.example.org")))
+    const files = ["\r".repeat(500_000), "a:\n".repeat(160_000), "user-agent:a\nallow:/\n".repeat(23_000)]
+    const costs = [() => allowsPage(rules, far), ...files.map((file) => () => parseRobots(file))].map((run) =>
+      Math.min(...[1, 2, 3].map(() => cpuMsOf(run)))
+    )
+    for (const [index, cost] of costs.entries()) assert.isBelow(cost, 60, `cost ${index}`)
+  })
 })

@@ -109,6 +109,11 @@ describe("hosts and targets", () => {
   const cases: ReadonlyArray<readonly [string, string, number]> = [
     ["two Host headers are refused", "GET /v1/me HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400],
     ["no Host header is refused", "GET /v1/me HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
+    [
+      "HTTP/1.0 with Transfer-Encoding is answered, and its connection closed",
+      "GET /v1/me HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      401
+    ],
     ["HTTP/1.0 needs no Host header", "GET /v1/me HTTP/1.0\r\n\r\n", 401],
     [
       "an absolute target is the path in it",

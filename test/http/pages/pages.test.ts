@@ -1,13 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Layer } from "effect"
+import { Clock, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { PageUnreadable } from "../../../src/domain/errors.ts"
 import { ParseFailure } from "../../../src/domain/pages/Page.ts"
+import { ParserTime, unchargedMs } from "../../../src/domain/pages/ParserTime.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
 import { PageFetcher } from "../../../src/services/pages/PageFetcher.ts"
 import { PageParser } from "../../../src/services/pages/PageParser.ts"
 import { PageSettings } from "../../../src/services/pages/PageSettings.ts"
+import { ParserAllowance } from "../../../src/services/pages/ParserAllowance.ts"
 import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { aCaller, type Caller, demoOrigin, found, providing, servicesOver } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
@@ -38,6 +40,7 @@ const web = Layer.merge(
   }),
   Layer.succeed(PageParser, {
     parse: ({ bytes, contentType = "", url }) => {
+      if (url.endsWith("/large")) return Effect.fail(new ParseFailure({ reason: "too_large" }))
       if (url.endsWith("/empty")) return Effect.fail(new ParseFailure({ reason: "no_text" }))
       const text = `${Buffer.from(bytes)} 😀 text`
       const none = { description: null, author: null, siteName: null, published: null, language: null }
@@ -48,9 +51,13 @@ const web = Layer.merge(
 
 const providers = providing(() => Effect.succeed(found(1)))
 
+const parserTime = new ParserTime(unchargedMs)
+
 const services = Layer.suspend(() => {
   fetched = []
-  return servicesOver(MemoryStorage.layer, providers, { web })
+  return servicesOver(MemoryStorage.layer, providers, { web }).pipe(
+    Layer.provide(Layer.succeed(ParserAllowance, parserTime))
+  )
 })
 
 const growth = aCaller({ plan: "growth" })
@@ -120,6 +127,44 @@ describe("GET /v1/page", () => {
         entries.map(({ credits, outcome, page }) => [credits, outcome, page?.reason]),
         (["timed_out", "no_text", "not_found"] as const).map((reason) => [0, "page_unreadable" as const, reason])
       )
+    }).pipe(Effect.provide(services))
+  )
+
+  it.effect(
+    "R83: after 10 seconds of uncharged parser time, a page is 429 and free, a copy is not, a row is timed_out",
+    () =>
+      Effect.gen(function* () {
+        const caller = yield* growth
+        yield* read(caller, "/copied")
+        parserTime.spend(caller.account.id, 10_000, yield* Clock.currentTimeMillis)
+        const before = fetched.length
+        const limited = yield* read(caller, "/page")
+        assert.strictEqual(limited.status, 429)
+        assert.strictEqual(limited.json.error, "rate_limited")
+        const seconds = Number(limited.headers.get("retry-after"))
+        assert.isTrue(seconds > 0 && seconds <= 60)
+        assert.strictEqual((yield* read(caller, "/copied")).status, 200)
+        const rows = yield* readAll(caller, { urls: ["http://site.test/row"] })
+        assert.deepInclude(rows.json.results[0], { error: "page_unreadable", reason: "timed_out" })
+        assert.strictEqual(fetched.length, before)
+        assert.strictEqual((yield* read(yield* growth, "/page")).status, 200)
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual((yield* read(caller, "/page")).status, 200)
+        assert.strictEqual(yield* usedBy(caller), 3)
+      }).pipe(Effect.provide(services))
+  )
+
+  it.effect("R83: a page over the parser's limits is too_large for ten minutes without another fetch", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      for (let time = 0; time < 3; time++) {
+        const large = yield* read(caller, "/large", "&max_age=0")
+        assert.deepInclude(large.json, { reason: "too_large", http_status: 200 })
+      }
+      assert.lengthOf(fetched, 1)
+      yield* TestClock.adjust("10 minutes")
+      yield* read(caller, "/large")
+      assert.lengthOf(fetched, 2)
     }).pipe(Effect.provide(services))
   )
 

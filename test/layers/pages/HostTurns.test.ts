@@ -2,13 +2,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { HostTurns, maxConcurrent, maxStarts } from "../../../src/layers/pages/HostTurns.ts"
+import { FairSlots } from "../../../src/services/fairness/FairSlots.ts"
+
+const make = () => {
+  const turns = new HostTurns()
+  const slots = new FairSlots({ slots: 1_000, waiting: { items: 1_000, bytes: 0 }, full: "full" })
+  return { turns, inTurn: (host: string) => slots.inSlot("a", turns.gateOf(host)) }
+}
 
 const yieldToOthers = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
 
 describe("HostTurns", () => {
   it.effect("R60: any second has at most ten starts, and a host waits for no other", () =>
     Effect.gen(function* () {
-      const turns = new HostTurns()
+      const turns = make()
       const starts: Record<string, Array<number>> = { a: [], b: [] }
       const request = (host: string) =>
         turns.inTurn(host)(Effect.map(Clock.currentTimeMillis, (now) => starts[host]?.push(now)))
@@ -29,7 +36,7 @@ describe("HostTurns", () => {
 
   it.effect("R60: at most four run at once, and who leaves lets the next one run", () =>
     Effect.gen(function* () {
-      const turns = new HostTurns()
+      const turns = make()
       let running = 0
       const request = turns.inTurn("a")(
         Effect.andThen(
@@ -49,11 +56,11 @@ describe("HostTurns", () => {
 
   it.effect("R60: hosts that nobody asks for are forgotten after a second", () =>
     Effect.gen(function* () {
-      const turns = new HostTurns()
-      for (let index = 0; index < 100; index++) yield* turns.inTurn(`host${index}`)(Effect.void)
+      const { inTurn, turns } = make()
+      for (let index = 0; index < 100; index++) yield* inTurn(`host${index}`)(Effect.void)
       assert.strictEqual(turns.size, 100)
       yield* TestClock.adjust("1 second")
-      yield* turns.inTurn("another")(Effect.void)
+      yield* inTurn("another")(Effect.void)
       assert.strictEqual(turns.size, 1)
     })
   )

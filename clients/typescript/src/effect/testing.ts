@@ -122,7 +122,7 @@ const makeTestQuarry = Effect.fnUntraced(function* ({
           baseUrl,
           apiKey,
           httpClient,
-          account: ledger.allowance(account),
+          account: Effect.orDie(ledger.allowance(account)),
           grant,
           charged: log.recent(account.id, maxLogEntries)
         })

@@ -22,7 +22,7 @@ const parsed = ({ content, links = [], media_type, text, ...metadata }: TestPage
 export const web = (answer: (url: string) => TestPageAnswer | Promise<TestPageAnswer>) =>
   Layer.merge(
     Layer.succeed(PageFetcher, {
-      fetch: Effect.fnUntraced(function* (url: URL, _: string, timeout: Duration.Duration) {
+      fetch: Effect.fnUntraced(function* (url: URL, _: unknown, timeout: Duration.Duration) {
         const page = yield* Effect.promise(async () => answer(url.href))
         if (page === "never") return yield* Effect.delay(PageUnreadable.because("timed_out"), timeout)
         if (typeof page === "string") return yield* PageUnreadable.because(page)

@@ -7,6 +7,7 @@ import { Pages } from "../../../services/pages/Pages.ts"
 import { addLogFields } from "../../CurrentRequest.ts"
 import { noteError } from "../../errors.ts"
 import { withQuotaHeaders } from "../../responses/quota.ts"
+import { withRetryAfter } from "../../responses/retryAfter.ts"
 import type { CompatError, PageCompatError } from "../CompatError.ts"
 import { makeGate } from "../gate/gate.ts"
 import type { PageAnswer, PageForm, PagesForm } from "./PageForm.ts"
@@ -29,7 +30,7 @@ export const makeServePages = Effect.gen(function* () {
     const { fields, principal, state } = yield* gate(form, request)
     const { answer, request: asked } = yield* Effect.fromResult(form.decode(fields))
     const settlement = yield* withQuotaHeaders(state, pages.run(payer(principal), asked))
-    return respond(answer(yield* Effect.fromResult(settlement.body)))
+    return respond(answer(yield* withRetryAfter(Effect.fromResult(settlement.body))))
   }, Effect.tapError(noteError))
 
   const many = Effect.fnUntraced(function* <E extends PageCompatError>(

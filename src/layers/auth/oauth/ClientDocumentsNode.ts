@@ -1,4 +1,4 @@
-import { Duration, Effect, Layer, Result, Semaphore } from "effect"
+import { Duration, Effect, Layer, Result } from "effect"
 import { documentUrl, readClientDocument } from "../../../domain/accounts/ClientMetadata.ts"
 import { ClientDocuments, ClientDocumentUnusable } from "../../../services/accounts/ClientDocuments.ts"
 import type { ResponseHead } from "../../outgoing/Exchange.ts"
@@ -7,7 +7,7 @@ import { limitsOf, makeSend, type SendOptions } from "../../pages/PageFetcherNod
 const limits = {
   timeout: Duration.seconds(5),
   documentBytes: 16 * 1024,
-  /** Anyone can name an address. Further fetches wait, within their timeout. */
+  /** Anyone can name an address. Further fetches wait, within their timeout. A quarter at most is for one requester. */
   concurrent: 16,
   /** Saves a site from a fetch for each sign-in, even if it forbids caching. */
   minFresh: Duration.minutes(5),
@@ -31,15 +31,14 @@ export const layer = (options: SendOptions): Layer.Layer<ClientDocuments> =>
   Layer.effect(
     ClientDocuments,
     Effect.gen(function* () {
-      const send = makeSend(options, "application/json")
-      const slots = yield* Semaphore.make(limits.concurrent)
+      const send = makeSend(options, { accept: "application/json", slots: limits.concurrent })
       const exchangeLimits = limitsOf(limits.timeout, limits.documentBytes)
 
-      const get = Effect.fnUntraced(function* (clientId: string) {
+      const get = Effect.fnUntraced(function* (clientId: string, requester = "") {
         const url = documentUrl(clientId)
         if (url === undefined) return yield* unusable("its address is not a valid document address")
         const wantsBody = (head: ResponseHead): boolean => head.status === 200 && isJson(head)
-        const response = yield* send({ url, wantsBody }, exchangeLimits).pipe(
+        const response = yield* send({ url, wantsBody, payer: requester }, exchangeLimits).pipe(
           Effect.catch(({ reason }) => unusable(reason))
         )
         if (response.status !== 200) return yield* unusable(`status ${response.status}`)
@@ -51,9 +50,7 @@ export const layer = (options: SendOptions): Layer.Layer<ClientDocuments> =>
 
       return ClientDocuments.of({
         fetch: Effect.fn("ClientDocuments.fetch", { kind: "client" })(
-          function* (clientId) {
-            return yield* slots.withPermits(1)(get(clientId))
-          },
+          get,
           Effect.timeoutOrElse({ duration: limits.timeout, orElse: () => unusable("timed_out") })
         )
       })

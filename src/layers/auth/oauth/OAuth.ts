@@ -21,6 +21,7 @@ import type { Attempts } from "../Attempts.ts"
 import { type Bridge, commitErrors } from "../betterAuth/Database.ts"
 import { digestOf } from "../betterAuth/Digest.ts"
 import { apps } from "../betterAuth/Tables.ts"
+import { currentNotes, type Requester } from "../Requester.ts"
 import type { Handler } from "./Handler.ts"
 import { makeRefreshTokens } from "./RefreshTokens.ts"
 import { makeRegistrations } from "./Registrations.ts"
@@ -117,12 +118,13 @@ const idOfDocument = (clientId: string): string => createHash("sha256").update(c
 /** Fetches a stale document again: if it is gone or changed its redirects, the old ones must stop working. */
 const storeDocument = Effect.fn("OAuth.storeDocument")(function* (
   { documents, registrations, sql }: Deps,
-  clientId: string
+  clientId: string,
+  requester: Requester
 ) {
   const known = yield* sql`
     select 1 from auth_apps where client_id = ${clientId} and document_expires_at > clock_timestamp()`
   if (known.length > 0) return
-  const { freshFor, name, redirectUris } = yield* documents.fetch(clientId)
+  const { freshFor, name, redirectUris } = yield* documents.fetch(clientId, requester.address)
   yield* registrations.deleteUnused
   const expiry = sql`clock_timestamp() + ${Duration.toMillis(freshFor)} * interval '1 millisecond'`
   yield* sql`
@@ -144,15 +146,18 @@ const knowingApps =
   async (context) => {
     const clientId = Predicate.hasProperty(context.query, "client_id") ? context.query.client_id : undefined
     if (typeof clientId !== "string") return endpoint(context)
-    if (documentUrl(clientId) !== undefined && !(await deps.bridge.run(readDocument(deps, clientId)))) {
+    if (
+      documentUrl(clientId) !== undefined &&
+      !(await deps.bridge.run(readDocument(deps, clientId, currentNotes().requester)))
+    ) {
       throw documentFailure()
     }
     await deps.bridge.run(deps.registrations.use(clientId))
     return endpoint(context)
   }
 
-const readDocument = (deps: Deps, clientId: string) =>
-  storeDocument(deps, clientId).pipe(
+const readDocument = (deps: Deps, clientId: string, requester: Requester) =>
+  storeDocument(deps, clientId, requester).pipe(
     Effect.as(true),
     Effect.catchTag("ClientDocumentUnusable", ({ reason }) =>
       Effect.as(

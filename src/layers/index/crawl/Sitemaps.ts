@@ -1,5 +1,3 @@
-import { promisify } from "node:util"
-import { gunzip } from "node:zlib"
 import { Effect, Result } from "effect"
 import type { PageUnreadable } from "../../../domain/errors.ts"
 import { pageOnHost } from "../../../domain/pages/links.ts"
@@ -7,6 +5,7 @@ import { maxPageBytes } from "../../../domain/pages/Page.ts"
 import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../../domain/pages/robots.ts"
 import { unreadableMessages } from "../../../domain/pages/UnreadableReason.ts"
 import type { FetchedPage } from "../../../services/pages/PageFetcher.ts"
+import { decodeBody } from "../../outgoing/Body.ts"
 import { readSitemap, type Sitemap, sitemapsIn } from "./markup.ts"
 
 /** The pages that a site names, and its rules for crawlers. */
@@ -29,14 +28,12 @@ const maxSitemaps = 50
 const isMissing = ({ httpStatus = 0 }: PageUnreadable): boolean =>
   httpStatus >= 400 && httpStatus < 500 && httpStatus !== 429
 
-const uncompress = promisify(gunzip)
-
 const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
 
 /** Undefined for a file that is not sitemap XML. */
 const parse = (bytes: Uint8Array): Effect.Effect<Sitemap | undefined> =>
   isGzip(bytes)
-    ? Effect.tryPromise(() => uncompress(bytes, { maxOutputLength: maxSitemapBytes })).pipe(
+    ? decodeBody(bytes, { coding: "gzip", maxBytes: maxSitemapBytes }).pipe(
         Effect.match({ onSuccess: readSitemap, onFailure: () => undefined })
       )
     : Effect.sync(() => readSitemap(bytes))

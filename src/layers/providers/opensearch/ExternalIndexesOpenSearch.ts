@@ -64,6 +64,7 @@ const connect = (client: UpstreamClient["Service"], options: Options) => {
         Effect.catchTags({
           ConnectionFailed: ({ code }) => failed(`The engine at ${options.url} cannot be reached (${code}).`),
           BodyTooLarge: () => failed("The engine's answer is larger than a bulk request's can be."),
+          BodyUndecodable: ({ message }) => failed(`The engine's response ${message}.`),
           TimeoutError: () => failed(`The engine did not answer within ${limits.request}.`)
         })
       )

@@ -2,7 +2,7 @@ import { Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type Account, type Allowance, accountAt } from "../../../domain/accounts/Account.ts"
 import { type Period, periodAt } from "../../../domain/credits/Plan.ts"
-import { NotFound, QuotaExceeded } from "../../../domain/errors.ts"
+import { NotFound, QuotaExceeded, unauthorized } from "../../../domain/errors.ts"
 import type { LogEntry } from "../../../domain/search/LogEntry.ts"
 import { noSuchAccount } from "../../../services/accounts/Accounts.ts"
 import { ifActing, logFailure, runRepeatedly } from "../../../services/background.ts"
@@ -16,7 +16,8 @@ import {
   type KeyedRequest,
   type KeyedReservation,
   Ledger,
-  type Repair
+  type Repair,
+  type ReserveError
 } from "../../../services/credits/Ledger.ts"
 import { Ids } from "../../../services/Ids.ts"
 import { ReplicaId } from "../../../services/operations/Replicas.ts"
@@ -81,7 +82,7 @@ const submitted = Effect.fnUntraced(function* (
       case "over_budget":
         return yield* overBudget(deps, account, reservation, row)
       case "unknown":
-        return yield* Effect.die(new Error(`account ${account.id} does not exist`))
+        return yield* unauthorized
       case "stale":
         yield* openPeriod(deps, account.id, row)
         break
@@ -105,7 +106,7 @@ const reserveKeyed = (deps: Deps) =>
     credits: number,
     request: KeyedRequest,
     budgetId?: string
-  ): Effect.fn.Return<KeyedReservation, QuotaExceeded> {
+  ): Effect.fn.Return<KeyedReservation, ReserveError> {
     const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, request, budgetId }
     const row = yield* submitted(deps, account, reservation, deps.submitKeyedReservation(reservation))
     switch (row.status) {
@@ -156,12 +157,13 @@ const allowance = (deps: Deps) =>
   Effect.fn("Ledger.allowance")(function* (account: Account) {
     for (let attempt = 1; attempt <= maxReserveAttempts; attempt++) {
       const now = yield* storeTime(deps.clock)
-      const { is_open, ...row } = yield* termsOf(deps, account.id, now)
+      const { is_deleted, is_open, ...row } = yield* termsOf(deps, account.id, now)
+      if (is_deleted) return yield* unauthorized
       if (is_open) return toAllowance(row)
       yield* openPeriod(deps, account.id, row)
     }
     return yield* Effect.die(new Error(`the period of account ${account.id} could not be opened`))
-  }, Effect.orDie)
+  }, dieOnSqlError)
 
 const peekTrial = ({ sql }: Deps, account: Account) =>
   Effect.map(Statements.readTrial(sql, account), (trial) => {

@@ -290,14 +290,15 @@ export const parts = (sql: SqlClient.SqlClient, lease: Duration.Duration) =>
     })
   })
 
-const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean }))
+const termsRow = rowOf(Schema.Struct({ ...TermsRow.fields, is_open: Schema.Boolean, is_deleted: Schema.Boolean }))
 
 /** Undefined for an unknown account. `is_open` is false if the period ended or the plan is about to change. */
 export const readTerms = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
   termsRow(sql`
     select l.quota, l.used, w.balance, a.plan, a.cycle_start, l.period_start, l.period_end,
       l.id is not null and coalesce(l.period_end > ${new Date(now)}, true)
-        and coalesce(a.next_plan_at > ${new Date(now)}, true) as is_open
+        and coalesce(a.next_plan_at > ${new Date(now)}, true) as is_open,
+      a.deleted_at is not null as is_deleted
     from accounts a join wallets w on w.account_id = a.id left join allowances l on l.id = a.allowance_id
     where a.id = ${accountId}`)
 

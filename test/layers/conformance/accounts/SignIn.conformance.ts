@@ -179,6 +179,29 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
     })
   )
 
+  it.effect("R85: using a link that sets a password ends the person's other links", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeSite()
+      const email = yield* makeEmail
+      yield* makeBrowser().signUp(replica, email)
+      yield* replica.nextLink
+      const browser = makeBrowser().toBrowser()
+      const returnPath = "/dashboard"
+      const request = Effect.andThen(
+        replica.signIn.requestPasswordReset(browser, { email, returnPath }),
+        Effect.map(replica.nextLink, ({ token }) => Redacted.make(token))
+      )
+      const [first, second] = [yield* request, yield* request]
+      assert.strictEqual(yield* replica.signIn.addressOfLink(first), email)
+      yield* liftShortLimits
+      const set = (token: Redacted.Redacted) =>
+        replica.signIn.resetPassword(browser, { token, password: Redacted.make("another horse"), returnPath })
+      yield* set(second)
+      assert.isUndefined(yield* replica.signIn.addressOfLink(first))
+      assert.deepInclude(yield* Effect.flip(set(first)), { _tag: "InvalidField", field: "token" })
+    })
+  )
+
   it.effect("R65: a sign-up that the operator does not admit has its type and its message", () =>
     Effect.gen(function* () {
       const replica = yield* makeSite({ signUp: { mode: "closed", domains: [] } })
