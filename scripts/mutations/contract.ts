@@ -235,10 +235,10 @@ const responses = [
     "src/http/middleware/Cors.ts",
     ["test/http/middleware/cors.test.ts"],
     [
-      ["a preflight of any method", " || method !== methods[path]", ""],
+      ["a preflight of any method", " || !allows(route, method)", ""],
       [
         "any origin reads responses",
-        "if (origin === undefined || !origins.has(origin)) return Effect.succeed(varying)",
+        "if (origin === undefined || !origins(route).has(origin)) return Effect.succeed(varying)",
         "if (origin === undefined) return Effect.succeed(varying)"
       ],
       ["caches do not tell origins apart", "const varying = varyByOrigin(response)", "const varying = response"]

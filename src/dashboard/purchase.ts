@@ -37,7 +37,7 @@ export interface Cost {
   readonly next: { readonly at: string; readonly price: number } | undefined
 }
 
-/** What the plan costs in this period. A plan that the operator gave costs nothing. Packs are not part of it. */
+/** The plan's price for this period. A plan that the operator gave costs nothing. Packs are not part of it. */
 export const costOf = (
   { plans, subscription }: Pick<Billing, "plans" | "subscription">,
   used: number,

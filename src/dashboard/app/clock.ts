@@ -17,5 +17,5 @@ export const noteServerTime = (headers: Headers): void => {
 /** The present in Unix milliseconds by the server's clock: browsers' clocks can be hours off. */
 export const now = (): number => Date.now() + (ahead.value ?? 0)
 
-/** False until a response has told the time. Requests for ranges that end now wait for it. */
+/** False until a response has given the server's time. Requests for ranges that end now wait for it. */
 export const isTimeKnown = computed(() => ahead.value !== undefined)

@@ -31,7 +31,7 @@ export const percentile = (values: ReadonlyArray<number>, share: number): number
 const minDays = 3
 const minSearches = 20
 
-/** How a figure of today compares with those of the days before. Undefined if too little is known. */
+/** Compares a figure of today with those of the days before. Undefined if too little is known. */
 export type Verdict = "usual" | "higher" | "lower" | undefined
 
 const verdictOf = (value: number, mean: number, slack: number): Verdict =>

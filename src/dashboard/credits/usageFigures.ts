@@ -42,7 +42,7 @@ const monthStart = (at: number, months: number): number => {
 export const monthsAfter = (at: number, months: number): number =>
   Math.min(monthStart(at, months) + (at - monthStart(at, 0)), monthStart(at, months + 1))
 
-/** How many hours, days, or months a range touches. */
+/** The number of hours, days, or months that a range touches. */
 export const barCount = (from: number, to: number, granularity: Granularity): number => {
   if (granularity !== "month") return Math.ceil((to - startOf(from, granularity)) / lengthMs[granularity])
   const [start, end] = [new Date(from), new Date(to - 1)]

@@ -4,12 +4,12 @@ import { type Html, html } from "../html.ts"
 /** The content of an email, from which both of its parts are written. */
 export interface EmailBody {
   readonly subject: string
-  /** What happened. */
+  /** The event in one sentence. */
   readonly paragraphs: ReadonlyArray<string>
-  /** When it happened and where it came from. */
+  /** The time and origin of the event. */
   readonly facts: ReadonlyArray<readonly [name: string, value: string]>
   readonly button: { readonly text: string; readonly href: string }
-  /** What to do if it was not the recipient. */
+  /** Advice for a recipient who did not cause the event. */
   readonly ifUnexpected: string | undefined
   readonly links: ReadonlyArray<{ readonly text: string; readonly href: string }>
 }

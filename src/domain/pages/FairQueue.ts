@@ -42,7 +42,7 @@ export class FairQueue<A> {
     return this.#items
   }
 
-  /** How many waiting items go before the next one of an account, if no further items arrive. */
+  /** The number of waiting items that go before the next one of an account, if no further items arrive. */
   ahead(accountId: string): number {
     const own = this.#accounts.get(accountId)?.waiting.length ?? 0
     let others = 0

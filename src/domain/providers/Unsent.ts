@@ -1,6 +1,6 @@
 import { UpstreamError, UpstreamTimeout } from "../errors.ts"
 
-/** Why a provider was not asked. `busy`: its call limits, as set by the operator, left no slot in time. */
+/** The reason that a provider was not asked. `busy`: its call limits, as set by the operator, left no slot in time. */
 export type UnsentReason = "cool_down" | "busy" | "unserved"
 
 const phrases: { readonly [R in UnsentReason]: string } = {

@@ -39,15 +39,15 @@ const otherOriginCode = "INVALID_ORIGIN"
 /** The library's rate limits all share this text, which does not say when to try again. */
 const waitlessMessage = /^Too many requests\. Please try again later\.$/
 
-interface Refusal {
+interface LibraryError {
   readonly status: number
   readonly text: string
   readonly retryAfterSeconds: number
-  /** What to say if the library refused the request's `Origin`. */
+  /** The message for a request whose `Origin` the library rejected. */
   readonly otherAddress: string
 }
 
-const toApiError = ({ otherAddress, retryAfterSeconds, status, text }: Refusal): ApiError => {
+const toApiError = ({ otherAddress, retryAfterSeconds, status, text }: LibraryError): ApiError => {
   const error = decodeLibraryError(text)
   const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "Sign-in failed. Try again." }
   if (code === otherOriginCode) return new Unauthorized({ message: otherAddress })
@@ -114,7 +114,7 @@ const appPaths: ReadonlySet<string> = new Set(
   ["token", "register", "revoke"].map((name) => `${authPath}/oauth2/${name}`)
 )
 
-/** What a browser sends of itself. The library would refuse it from another origin, although no cookie counts here. */
+/** Headers that a browser adds. The library would reject them from another origin, although no cookie counts here. */
 const pageHeaders = ["cookie", "origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"]
 
 const withoutPage = (headers: Headers): Headers => {

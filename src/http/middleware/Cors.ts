@@ -7,7 +7,7 @@ import { exposedHeaders } from "../responses/headers.ts"
 /** CORS for the demo and the operator's origins (R48). Credentials are never allowed, so pages cannot use cookies. */
 
 /** The demo's origin may call only the API. GET and DELETE of `/mcp` are there for clients to learn that it has none. */
-const offers = [
+const corsRoutes = [
   { path: "/v1/query", methods: ["GET"], isApi: true },
   { path: "/v1/bulk", methods: ["POST"], isApi: true },
   { path: "/v1/me", methods: ["GET"], isApi: true },
@@ -16,7 +16,7 @@ const offers = [
   { path: `${authPath}/oauth2/token`, methods: ["POST"], isApi: false }
 ] as const
 
-type Offer = (typeof offers)[number]
+type CorsRoute = (typeof corsRoutes)[number]
 
 const requestHeaders = [
   "Authorization",
@@ -28,23 +28,23 @@ const requestHeaders = [
   "X-Request-Id"
 ]
 
-/** What MCP clients send and read, besides the API's headers. */
+/** Headers that MCP clients send and read, besides those of the API. */
 const appRequestHeaders = ["Last-Event-Id", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"]
 const appExposedHeaders = ["Mcp-Protocol-Version", "Mcp-Session-Id"]
 
 /** Two hours, the maximum that Chromium accepts. */
 const maxAgeSeconds = 7200
 
-const listOf = (headers: ReadonlyArray<string>, more: ReadonlyArray<string>, { isApi }: Offer): string =>
+const listOf = (headers: ReadonlyArray<string>, more: ReadonlyArray<string>, { isApi }: CorsRoute): string =>
   [...headers, ...(isApi ? [] : more)].join(", ")
 
-type Origins = (offer: Offer) => ReadonlySet<string>
+type Origins = (route: CorsRoute) => ReadonlySet<string>
 
-const allows = ({ methods }: Offer, method: string | undefined): boolean => methods.some((it) => it === method)
+const allows = ({ methods }: CorsRoute, method: string | undefined): boolean => methods.some((allowed) => allowed === method)
 
-const offerFor = ({ method, url }: HttpServerRequest.HttpServerRequest): Offer | undefined => {
+const routeFor = ({ method, url }: HttpServerRequest.HttpServerRequest): CorsRoute | undefined => {
   const [path] = url.split("?", 1)
-  return offers.find((offer) => offer.path === path && allows(offer, method))
+  return corsRoutes.find((route) => route.path === path && allows(route, method))
 }
 
 const varyByOrigin = (response: HttpServerResponse.HttpServerResponse) => {
@@ -55,31 +55,31 @@ const varyByOrigin = (response: HttpServerResponse.HttpServerResponse) => {
 const addHeaders =
   (origins: Origins): HttpEffect.PreResponseHandler =>
   (request, response) => {
-    const offer = offerFor(request)
-    if (offer === undefined) return Effect.succeed(response)
+    const route = routeFor(request)
+    if (route === undefined) return Effect.succeed(response)
     const { origin } = request.headers
     const varying = varyByOrigin(response)
-    if (origin === undefined || !origins(offer).has(origin)) return Effect.succeed(varying)
+    if (origin === undefined || !origins(route).has(origin)) return Effect.succeed(varying)
     const headers = {
       "access-control-allow-origin": origin,
-      "access-control-expose-headers": listOf(exposedHeaders, appExposedHeaders, offer)
+      "access-control-expose-headers": listOf(exposedHeaders, appExposedHeaders, route)
     }
     return Effect.succeed(HttpServerResponse.setHeaders(varying, headers))
   }
 
 /** Runs before authentication, because preflights have no credential. Unknown preflights get 404. */
-const preflight = (origins: ReadonlySet<string>, offer: Offer) =>
+const preflight = (origins: ReadonlySet<string>, route: CorsRoute) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const { "access-control-request-method": method, origin } = request.headers
-    if (origin === undefined || !origins.has(origin) || !allows(offer, method)) {
+    if (origin === undefined || !origins.has(origin) || !allows(route, method)) {
       return Effect.fail(
         new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
       )
     }
     const headers = {
       "access-control-allow-origin": origin,
-      "access-control-allow-methods": offer.methods.join(", "),
-      "access-control-allow-headers": listOf(requestHeaders, appRequestHeaders, offer),
+      "access-control-allow-methods": route.methods.join(", "),
+      "access-control-allow-headers": listOf(requestHeaders, appRequestHeaders, route),
       "access-control-max-age": String(maxAgeSeconds),
       vary: "Origin"
     }
@@ -96,7 +96,7 @@ export const layer = Layer.unwrap(
     const handler = addHeaders(origins)
     return Layer.mergeAll(
       HttpRouter.middleware((app) => HttpEffect.withPreResponseHandler(app, handler), { global: true }),
-      ...offers.map((offer) => HttpRouter.add("OPTIONS", offer.path, preflight(origins(offer), offer)))
+      ...corsRoutes.map((route) => HttpRouter.add("OPTIONS", route.path, preflight(origins(route), route)))
     )
   })
 )

@@ -101,7 +101,7 @@ const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =
     : apiErrorResponse(nothingAtRoot)
 )
 
-/** Where password managers send their user to change a password (W3C, A Well-Known URL for Changing Passwords). */
+/** The page to which password managers send their user to change a password (W3C, A Well-Known URL for Changing Passwords). */
 const toPassword = HttpServerResponse.redirect(`${home}/account`, { status: 303 })
 
 const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))

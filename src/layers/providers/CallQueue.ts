@@ -113,7 +113,7 @@ export class CallQueue {
     if (next === undefined) return false
     this.inFlight++
     next.item.isGranted = true
-    // What an account uses up of a pace is the slot, however long its call takes.
+    // An account pays for its slot of the pace, however long its call takes.
     if (this.pace !== undefined) this.waiting.finish(next.accountId, intervalMs(this.pace.perSecond))
     Deferred.doneUnsafe(next.item.granted, Effect.void)
     return true

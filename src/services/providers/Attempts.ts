@@ -80,14 +80,14 @@ export class Attempts {
     return this.attempts.some((attempt) => attempt.isSent && attempt.provider === provider)
   }
 
-  /** When the search, or the lookup that it shares, was first sent to a provider. Undefined if it was not. */
+  /** The time at which the search, or the lookup that it shares, was first sent to a provider. Undefined if it was not. */
   get sentAt(): Deadline | undefined {
     if (this.firstSentAt !== undefined || this.joined === undefined) return this.firstSentAt
     const { at, attempts } = this.joined
     return attempts.sentAt === undefined ? undefined : Math.max(at, attempts.sentAt)
   }
 
-  /** Why providers were not asked. The cool-down of all of a provider's keys counts as its own. */
+  /** The reasons that providers were not asked. The cool-down of all of a provider's keys counts as its own. */
   get unsentReasons(): ReadonlySet<UnsentReason> {
     const unsent = [...this.skipped, ...this.attempts.filter(({ isSent }) => !isSent)]
     return new Set(

@@ -31,7 +31,7 @@ export interface TargetSearch {
   readonly unsentError: (reasons: ReadonlySet<UnsentReason>) => SearchError
 }
 
-/** What an attempt may use of its search's time: a share of what is left, and not the last `reserveMs`. */
+/** The part of its search's time that an attempt may use: a share of what is left, and not the last `reserveMs`. */
 export interface AttemptShare {
   readonly share: number
   readonly reserveMs?: number

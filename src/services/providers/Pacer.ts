@@ -16,7 +16,7 @@ export const intervalMs = (perSecond: number): number => 1_000 / perSecond + mar
 
 const marginMs = (perSecond: number): number => Math.min(250 / perSecond, 100)
 
-/** How late a call may use its slot without bringing more than `perSecond` calls into a second. */
+/** Milliseconds by which a call may be late for its slot without bringing more than `perSecond` calls into a second. */
 export const maxLatenessMs = (perSecond: number): number =>
   Math.min(Math.max(1, Math.floor(perSecond)) * marginMs(perSecond), 150)
 

@@ -62,7 +62,7 @@ interface Sent {
   readonly isProbe: boolean
 }
 
-/** How long one search may wait for a provider and use it. */
+/** Limits the time for which one search waits for a provider and uses it. */
 export interface AttemptTimes extends Pick<Turn, "account" | "maxWaitMs"> {
   /** The end of the wait for a turn. */
   readonly waitUntil: Deadline

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../domain/providers/Refusal.ts"
 
-/** What a provider's call limits need to know about a search that waits for them. One search may need several calls. */
+/** Facts about a waiting search that a provider's call limits need. One search may need several calls. */
 export interface Turn {
   /** Accounts share a provider's calls fairly. Empty for calls that no account pays for. */
   readonly account: string

@@ -52,7 +52,7 @@ describe("the starter documents", () => {
         urls.add("https://first.example/")
         writeFileSync(marker, "")
         yield* fillRestIn(dataDir)
-        assert.isAbove(urls.size, 20_000)
+        assert.isAbove(urls.size, 19_000)
         assert.isFalse(existsSync(marker))
       }).pipe(Effect.provide(Layer.mergeAll(addresses(urls), NodeServices.layer, Readiness.layer)))
     })

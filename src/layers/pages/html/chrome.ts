@@ -36,7 +36,7 @@ const words = (name: string): ReadonlyArray<string> =>
     .toLowerCase()
     .split(/[^a-z]+/)
 
-/** What a text is about is not what an element is for. */
+/** A name that says what a text is about does not say what its element is for. */
 const subject = /(?:^|\s)(?:tag|category|topic)-[\w-]+/g
 
 /** Quoted text is content even in such a block: an embedded post may be in a block named "social". */

@@ -110,7 +110,7 @@ const readFormula = (element: Element): Formula | undefined => {
 
 const isDrawing = (node: Node): boolean => isElement(node) && hasClass(node, /(?:^|\s)MathJax(?:_\w+)?(?=\s|$)/)
 
-/** What MathJax 2 drew for the script after it. */
+/** The drawing that MathJax 2 made of the script after it. */
 const drawingsIn = (parent: Parent): ReadonlyArray<Node> => {
   const found: Array<Node> = []
   let drawings: Array<Node> = []

@@ -52,7 +52,7 @@ const keepShownAgain = (element: Element, done: Set<Node>): boolean => {
   return isAnyShown
 }
 
-/** Why an element may be hidden. `"certain"` and `"inherited"` need no style sheet or script to be true. */
+/** The reason that an element may be hidden. `"certain"` and `"inherited"` need no style sheet or script to be true. */
 const causeOf = (element: Element, sheet: StyleSheet): string | undefined => {
   if (unseen.has(element.tagName)) {
     return element.tagName !== "dialog" || attribute(element, "open") === undefined ? "certain" : undefined

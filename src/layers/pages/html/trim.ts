@@ -17,7 +17,7 @@ const isLinksOnly = (element: Element): boolean => {
   return hasLink
 }
 
-/** What stands before the colon of a label, all of it. */
+/** The whole text before the colon of a label. */
 const label =
   /^\(?(?:(?:related|recommended|more)(?: (?:articles?|stories|posts?|links?|content|reading|topics?|coverage|news|on this|from us))?|(?:read|see|watch|listen)(?: (?:more|next|also))|also (?:read|see|on)|(?:photos?|images?|pictures?|videos?|credits?|source)(?: (?:credits?|courtesy|source|by))?|(?:tags?|topics?|categor(?:y|ies)|keywords?)|(?:filed (?:under|in))|(?:last )?(?:posted|published|updated)(?: (?:on|in|by|at))?|share(?: (?:this|on|via))?|follow(?: (?:us|on))?)\s*:\s*/iu
 /** Words of an interface, alone on a line. */

@@ -96,7 +96,7 @@ const startIn = (directory: string, sync: boolean, template: Template): Effect.E
   Effect.suspend(() => {
     const lines: Array<string> = []
     const onStderr = (line: string) => lines.push(line) < 0
-    return Effect.mapError(create(directory, sync, template, onStderr), () => refusal(directory, lines))
+    return Effect.mapError(create(directory, sync, template, onStderr), () => startFailure(directory, lines))
   })
 
 const create = (directory: string, sync: boolean, template: Template, onStderr: (line: string) => boolean) =>
@@ -122,7 +122,7 @@ const fullDisk = /No space left|quota exceeded/i
 const machineFault = /Permission denied|Read-only file system|I\/O error|Too many open files|Cannot allocate memory/i
 
 /** Never advises to move files away that another fault than damage may have caused to be unreadable. */
-const refusal = (directory: string, lines: ReadonlyArray<string>): StorageUnavailable => {
+const startFailure = (directory: string, lines: ReadonlyArray<string>): StorageUnavailable => {
   const { bavail, bsize } = statfsSync(directory)
   const freeMegabytes = Math.floor((bavail * bsize) / 2 ** 20)
   const cannot = `The database in ${directory} cannot be opened:`
