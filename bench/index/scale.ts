@@ -44,7 +44,7 @@ const quantiles = (times: ReadonlyArray<number>) => {
 const timed = (index: DocumentIndex["Service"], query: string) =>
   Effect.gen(function* () {
     const startedAt = performance.now()
-    const rows = yield* index.search(searchRequest({ query }))
+    const { rows } = yield* index.search(searchRequest({ query }))
     return { query, ms: performance.now() - startedAt, found: rows.length }
   })
 

@@ -24,7 +24,7 @@ export const quarry = (documents: ReadonlyArray<Document>): Effect.Effect<Find, 
     const index = yield* DocumentIndex
     yield* index.load(Stream.fromIterable(documents), { target: undefined, replace: false })
     return (query, locale = "en-us") =>
-      Effect.map(index.search(searchRequest({ query, locale, num: depth })), (rows) => rows.map(({ url }) => url))
+      Effect.map(index.search(searchRequest({ query, locale, num: depth })), ({ rows }) => rows.map(({ url }) => url))
   })
 
 /** The parts of a query, to translate its operators into each library's syntax. */

@@ -41,7 +41,7 @@ const measure = Effect.fnUntraced(function* ({ queries }: Collection, respond: A
   const addedMs: Array<number> = []
   let changed = 0
   for (const { locale = "en-us", query, relevant } of queries) {
-    const rows = yield* index.search(searchRequest({ query, locale, num: top }))
+    const { rows } = yield* index.search(searchRequest({ query, locale, num: top }))
     const named = rows.map((row) => ({ ...row, title: row.url, snippet: "" }))
     const before = new Ranking(rank(named, top))
     const startedAt = performance.now()

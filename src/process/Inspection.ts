@@ -3,6 +3,7 @@ import { formatAddress } from "../domain/net/address.ts"
 import { version } from "../domain/version.ts"
 import * as OverviewRemote from "../layers/OverviewRemote.ts"
 import * as HoldsSql from "../layers/sql/credits/HoldsSql.ts"
+import * as DocumentIndexSql from "../layers/sql/index/DocumentIndexSql.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
 import * as DatabaseInspectionSql from "../layers/sql/operations/DatabaseInspectionSql.ts"
 import * as OperatorLogSql from "../layers/sql/operations/OperatorLogSql.ts"
@@ -36,7 +37,9 @@ export const layer = Layer.mergeAll(HoldsSql.layer, OperatorLogSql.layer).pipe(
   Layer.provide(Storage.readOnlyDatabase)
 )
 
-const look = Overview.layer(version).pipe(Layer.provide([inspection, redis, ReplicasSql.layer, HoldsSql.layer]))
+const look = Overview.layer(version).pipe(
+  Layer.provide([inspection, redis, ReplicasSql.layer, HoldsSql.layer, DocumentIndexSql.layer])
+)
 
 export const overview = Layer.provide(look, Storage.database)
 

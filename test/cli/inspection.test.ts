@@ -223,6 +223,20 @@ describe("quarry status", () => {
     })
   )
 
+  it.effect("tells whether the index is loading, which is no problem", () =>
+    Effect.gen(function* () {
+      for (const [index, text] of [
+        [{ loading: true }, /^Index +loading: answers may lack documents and are not cached$/m],
+        [{ loading: false }, /^Index +loaded$/m],
+        [null, /^Index +\?$/m]
+      ] as const) {
+        const { code, out } = yield* quarry("status", status({ index }))
+        assert.strictEqual(code, 0)
+        assert.match(out, text)
+      }
+    })
+  )
+
   it.effect("names what is wrong on stderr, and in its object, and exits with 1", () =>
     Effect.gen(function* () {
       const found = status({

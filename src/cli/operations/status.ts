@@ -8,7 +8,19 @@ import { CommandFailed, print, section, table } from "../Output.ts"
 
 const mebibytes = (bytes: number | null) => (bytes === null ? "?" : `${Math.round(bytes / 1_048_576)} MiB`)
 
-const summary = ({ database, holds, migrations, redis, version }: Status): ReadonlyArray<ReadonlyArray<string>> => {
+const indexText = (index: Status["index"]): string => {
+  if (index === null) return "?"
+  return index.loading ? "loading: answers may lack documents and are not cached" : "loaded"
+}
+
+const summary = ({
+  database,
+  holds,
+  index,
+  migrations,
+  redis,
+  version
+}: Status): ReadonlyArray<ReadonlyArray<string>> => {
   const { connections } = database
   const known = database.reachable
     ? [
@@ -25,6 +37,7 @@ const summary = ({ database, holds, migrations, redis, version }: Status): Reado
       migrations === null ? "?" : `${migrations.applied.length} applied, ${migrations.pending.length} pending`
     ],
     ["Holds", holds === null ? "?" : `${holds.open} open, ${holds.overdue} overdue`],
+    ["Index", indexText(index)],
     ["Redis", redis.state === "off" ? "not configured" : redis.state]
   ]
 }

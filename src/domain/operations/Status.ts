@@ -84,6 +84,8 @@ export const Status = Schema.Struct({
   migrations: Schema.NullOr(MigrationStatus),
   holds: Schema.NullOr(HoldsStatus),
   redis: RedisStatus,
+  /** Of the built-in index. While documents are loaded, answers may lack some and are not cached. */
+  index: Schema.NullOr(Schema.Struct({ loading: Schema.Boolean })),
   replicas: Schema.NullOr(Schema.Array(ReplicaStatus)),
   providers: Schema.Array(ProviderStatus)
 })

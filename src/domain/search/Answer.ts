@@ -5,6 +5,9 @@ export interface Answer {
   readonly ranking: Ranking
   /** False for a search that joined a running call (R15). */
   readonly cached: boolean
-  /** Present if a reranker failed. The next search must be able to get a better order, so the answer is not cached. */
+  /**
+   * Present if a reranker failed or an index was loading. The next search must be able to get a better answer, so this
+   * one is not cached.
+   */
   readonly isUnordered?: boolean
 }

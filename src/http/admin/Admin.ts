@@ -5,6 +5,7 @@ import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerR
 import { PrometheusMetrics } from "effect/observability"
 import { hasTooManyParameters } from "../../domain/requests/parameters.ts"
 import { Ids } from "../../services/Ids.ts"
+import { DatabaseLane } from "../../services/operations/DatabaseLane.ts"
 import { Overview } from "../../services/operations/Overview.ts"
 import { Readiness } from "../../services/operations/Readiness.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
@@ -63,10 +64,10 @@ const routes = Layer.unwrap(
     return routesOf({
       readiness: readiness.report,
       health: readiness.full,
-      providers: Effect.zipWith(states.all, states.rerankers, (all, rerankers) => ({
+      providers: Effect.zipWith(states.reports, states.rerankers, (all, rerankers) => ({
         providers: all.map(providerView),
         rerankers: rerankers.map(rerankerView)
-      })),
+      })).pipe(Effect.provideService(DatabaseLane, "operator")),
       status: Effect.map(overview.look, (status) => json(200, status)),
       metrics: PrometheusMetrics.format({ metricNameMapper: prometheusName })
     })

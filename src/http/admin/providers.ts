@@ -1,6 +1,7 @@
+import type { Effect } from "effect"
 import { toJson } from "../../domain/search/Capabilities.ts"
 import { namesOf } from "../../services/providers/Provider.ts"
-import type { ProviderState } from "../../services/providers/ProviderMonitor.ts"
+import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import type { RerankState } from "../../services/providers/Reranker.ts"
 import { toMomentOrNull } from "../timestamps.ts"
 
@@ -18,7 +19,9 @@ export const rerankerView = ({ lastRefusal, lastSuccessAt, phase, retryAt, timeo
   last_refusal: lastRefusal === undefined ? null : { ...lastRefusal, at: toMomentOrNull(lastRefusal.at) }
 })
 
-export const providerView = (state: ProviderState) => ({
+type Report = Effect.Success<ProviderStates["Service"]["reports"]>[number]
+
+export const providerView = ({ isLoading, state }: Report) => ({
   ...namesOf(state),
   state: state.phase,
   retry_at: toMomentOrNull(state.retryAt),
@@ -28,5 +31,6 @@ export const providerView = (state: ProviderState) => ({
   last_refusal:
     state.lastRefusal === undefined ? null : { ...state.lastRefusal, at: toMomentOrNull(state.lastRefusal.at) },
   latency_ms: state.latencyMs ?? null,
-  serves: state.capabilities === undefined ? null : toJson(state.capabilities)
+  serves: state.capabilities === undefined ? null : toJson(state.capabilities),
+  loading: isLoading ?? null
 })

@@ -70,6 +70,6 @@ export const fillRestIn = Effect.fnUntraced(function* (dataDir: string) {
   const marker = yield* unfinishedMarkerIn(dataDir)
   if (!(yield* files.exists(marker))) return
   const index = yield* DocumentIndex
-  if ((yield* index.stats).documents > 0) yield* fillRest
+  if ((yield* index.stats).documents > 0) yield* index.whileLoading(fillRest)
   yield* files.remove(marker)
 })

@@ -53,6 +53,12 @@ export interface IndexStats {
   readonly byTarget: { readonly [T in Target]?: number }
 }
 
+export interface IndexAnswer {
+  readonly rows: ReadonlyArray<UpstreamRow>
+  /** True if documents were being loaded, so that some may be missing. */
+  readonly isLoading: boolean
+}
+
 /** The built-in full-text index of pages loaded by the operator. */
 export class DocumentIndex extends Context.Service<
   DocumentIndex,
@@ -69,7 +75,10 @@ export class DocumentIndex extends Context.Service<
     ) => Effect.Effect<Comparison, E, R>
     /** Returns the number removed. */
     readonly remove: (urls: ReadonlyArray<string>, target: Target | undefined) => Effect.Effect<number>
-    readonly search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>>
+    readonly search: (request: SearchRequest) => Effect.Effect<IndexAnswer>
+    /** Marks the index as loading, on all replicas, until the work ends or its process crashes. `load` does so too. */
+    readonly whileLoading: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly isLoading: Effect.Effect<boolean>
     readonly stats: Effect.Effect<IndexStats>
     readonly clear: Effect.Effect<number>
   }

@@ -7,6 +7,7 @@ import {
   successorsOf
 } from "../../domain/operations/Status.ts"
 import { Holds } from "../credits/Holds.ts"
+import { DocumentIndex } from "../index/DocumentIndex.ts"
 import { DatabaseInspection } from "./DatabaseInspection.ts"
 import { DatabaseLane } from "./DatabaseLane.ts"
 import { RedisInspection } from "./RedisInspection.ts"
@@ -95,17 +96,20 @@ export class Overview extends Context.Service<
         const redis = yield* RedisInspection
         const replicas = yield* Replicas
         const holds = yield* Holds
+        const index = yield* DocumentIndex
         /** Null if the database is unreachable, or lacks the table because a migration is pending. */
         const orNull = <A>(effect: Effect.Effect<A>) => Effect.catchCause(effect, () => Effect.succeed(null))
         const look = Effect.gen(function* () {
           const { database, migrations } = yield* inspection.look
           const found = database.reachable ? yield* orNull(replicas.all) : null
+          const loading = database.reachable ? yield* orNull(index.isLoading) : null
           return {
             version,
             database,
             migrations,
             holds: database.reachable ? yield* orNull(holds.count) : null,
             redis: yield* redis.look,
+            index: loading === null ? null : { loading },
             replicas: found === null ? null : toReplicaStatuses(found),
             providers: providersOf(found ?? [])
           }

@@ -11,7 +11,7 @@ import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { type Deadline, deadlineIn, timeLeft } from "../search/Deadlines.ts"
 import { describeProvider, withSpan } from "../telemetry/Tracing.ts"
 import type { Attempt, Attempts } from "./Attempts.ts"
-import { type Provider, unservedBy } from "./Provider.ts"
+import { loadingMark, type Provider, unservedBy } from "./Provider.ts"
 import type { AttemptTimes, ProviderMonitor } from "./ProviderMonitor.ts"
 
 export type SearchError = UpstreamError | UpstreamTimeout
@@ -158,12 +158,14 @@ export const single = (monitor: ProviderMonitor): Candidate => {
     attempt: (search, share) =>
       Clock.clockWith((clock) => {
         const { attempts, request, timeoutError } = search
-        const entry = attempts.start(provider.name, clock.currentTimeMillisUnsafe())
+        const startedAt = clock.currentTimeMillisUnsafe()
+        const entry = attempts.start(provider.name, startedAt)
         return Effect.matchEffect(call(search, monitor, entry, share), {
           onSuccess: (rows) => {
             entry.end(clock.currentTimeMillisUnsafe())
             const ranking = new Ranking(rank(rows, request.num, makeAdmits(request.options)))
-            return Effect.succeed({ provider: provider.name, ranking, cached: false })
+            const mark = loadingMark([provider], startedAt)
+            return Effect.succeed({ provider: provider.name, ranking, cached: false, ...mark })
           },
           onFailure: ({ isLate }) => Effect.fail(isLate === true ? timeoutError : upstreamError)
         })

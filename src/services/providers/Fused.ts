@@ -14,7 +14,7 @@ import {
   type TargetSearch,
   upstreamError
 } from "./Candidate.ts"
-import { type Fusion, fusedNames, unservedBy } from "./Provider.ts"
+import { type Fusion, fusedNames, loadingMark, unservedBy } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 
 /** Providers stop this much earlier than the search, so that the number of answers decides and not the deadline. */
@@ -91,7 +91,11 @@ const stop = (
     { discard: true }
   )
 
-const merge = ({ request }: TargetSearch, { answered, need }: Progress): Effect.Effect<Answer, SearchError> => {
+const merge = (
+  { request }: TargetSearch,
+  { answered, need }: Progress,
+  startedAt: number
+): Effect.Effect<Answer, SearchError> => {
   if (answered.length < need) return Effect.fail(upstreamError)
   const fused = fuseLists(
     answered.map(({ rows }) => rows),
@@ -108,7 +112,11 @@ const merge = ({ request }: TargetSearch, { answered, need }: Progress): Effect.
     )
   )
   const provider = answered.map(({ monitor }) => monitor.provider.name).join(fusedNames)
-  return Effect.succeed({ provider, ranking, cached: false })
+  const mark = loadingMark(
+    answered.map(({ monitor }) => monitor.provider),
+    startedAt
+  )
+  return Effect.succeed({ provider, ranking, cached: false, ...mark })
 }
 
 /** Asks all members at once. Returns when all have ended, or `waitMs` after `need` of them have answered (R63). */
@@ -120,7 +128,8 @@ const askAll = (
 ): Effect.Effect<Answer, SearchError> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const members = startMembers(search, monitors, clock.currentTimeMillisUnsafe())
+    const startedAt = clock.currentTimeMillisUnsafe()
+    const members = startMembers(search, monitors, startedAt)
     const progress = new Progress(members, need)
     const fibers = yield* Effect.forEach(members, (member) => {
       const run = Effect.match(call(search, member.monitor, member.entry, { ...share, reserveMs: mergeMs }), {
@@ -135,7 +144,7 @@ const askAll = (
     const isDone = Effect.raceFirst(progress.over.await, Effect.andThen(progress.enough.await, Effect.sleep(waitMs)))
     yield* Effect.onInterrupt(isDone, () => stop(progress, fibers, waitMs, false, clock.currentTimeMillisUnsafe()))
     yield* stop(progress, fibers, waitMs, progress.answered.length >= need, clock.currentTimeMillisUnsafe())
-    return yield* merge(search, progress)
+    return yield* merge(search, progress, startedAt)
   })
 
 /** Several providers whose results are merged. Those in a cool-down are skipped while enough others are left. */

@@ -1,5 +1,6 @@
 import type { Effect } from "effect"
 import type { Refusal } from "../../domain/providers/Refusal.ts"
+import type { Answer } from "../../domain/search/Answer.ts"
 import { type Capabilities, unsupportedReason } from "../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -17,6 +18,10 @@ export interface Provider {
   readonly capabilities?: Capabilities
   /** True for a built-in index without documents. Absent for other providers. */
   readonly isEmpty?: (target: Target) => Effect.Effect<boolean>
+  /** True while documents are loaded into a built-in index. Absent for other providers. */
+  readonly isLoading?: Effect.Effect<boolean>
+  /** True if a search that ended then or later found it loading (Unix milliseconds). */
+  readonly wasLoading?: (since: number) => boolean
   /** Without limits, a search is sent as soon as it is called. With them, each call waits for its turn. */
   readonly limits?: CallLimits
   /**
@@ -41,6 +46,10 @@ export const membersOf = (entry: ProviderEntry): ReadonlyArray<Provider> => ("fu
 
 /** Separates the providers of merged results in names. */
 export const fusedNames = " + "
+
+/** What to add to an answer of these providers that began then. */
+export const loadingMark = (providers: ReadonlyArray<Provider>, since: number): Pick<Answer, "isUnordered"> =>
+  providers.some(({ wasLoading }) => wasLoading?.(since) === true) ? { isUnordered: true } : {}
 
 /** Returns why a provider cannot serve a search; undefined if it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Result, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Result, Scope } from "effect"
 import { phases } from "../../domain/providers/CoolDown.ts"
 import { Refusal } from "../../domain/providers/Refusal.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -20,6 +20,9 @@ export interface ProviderCheck {
 
 const maxConcurrentChecks = 8
 
+/** A store that is away must not delay the report. */
+const loadingWait = Duration.seconds(1)
+
 /** The states of all providers in this process. */
 export class ProviderStates extends Context.Service<
   ProviderStates,
@@ -27,6 +30,10 @@ export class ProviderStates extends Context.Service<
     /** The monitor of a provider, created on first use. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
+    /** Also whether documents are being loaded into each provider's index; undefined if its store does not say. */
+    readonly reports: Effect.Effect<
+      ReadonlyArray<{ readonly state: ProviderState; readonly isLoading: boolean | undefined }>
+    >
     /** The monitor of a target's reranker, created by each call. */
     readonly reranker: (target: Target, reranker: Reranker) => Effect.Effect<RerankMonitor>
     readonly rerankers: Effect.Effect<ReadonlyArray<RerankState>>
@@ -55,6 +62,17 @@ export class ProviderStates extends Context.Service<
         all: Effect.map(Clock.currentTimeMillis, (now) =>
           Array.from(monitors.values(), (monitor) => monitor.state(now))
         ),
+        reports: Effect.suspend(() =>
+          Effect.forEach(
+            Array.from(monitors.values()),
+            (monitor) =>
+              Effect.all({
+                state: Effect.map(Clock.currentTimeMillis, (now) => monitor.state(now)),
+                isLoading: isLoading(monitor.provider)
+              }),
+            { concurrency: maxConcurrentChecks }
+          )
+        ),
         reranker: (target, reranker) =>
           Effect.sync(() => {
             const monitor = new RerankMonitor(target, reranker)
@@ -74,6 +92,9 @@ export class ProviderStates extends Context.Service<
     })
   )
 }
+
+const isLoading = ({ isLoading = Effect.succeed(false) }: Provider) =>
+  Effect.catchCause(Effect.timeout(isLoading, loadingWait), () => Effect.succeed(undefined))
 
 const observePhases = (monitor: ProviderMonitor) => {
   const { engine, provider } = namesOf(monitor.provider)

@@ -116,6 +116,9 @@ describe("the private listener", () => {
         const refusal = new Refusal({ reason: "quota", message: "it answered 402" })
         yield* monitor({ name: "meta/google cse", search: () => Effect.succeed([]) })
         yield* monitor({ name: "brave", search: () => Effect.fail(refusal) })
+        const search = () => Effect.succeed([])
+        yield* monitor({ name: "own", search, isLoading: Effect.succeed(true) })
+        yield* monitor({ name: "away", search, isLoading: Effect.die("the store is away") })
         yield* check(searchRequest(), 1_000)
         const { providers } = JSON.parse((yield* get("/providers")).text)
         assert.deepInclude(providers[0], {
@@ -125,12 +128,15 @@ describe("the private listener", () => {
           retry_at: null,
           answers: 1,
           refusals: 0,
-          last_refusal: null
+          last_refusal: null,
+          loading: false
         })
         assert.isNumber(providers[0].latency_ms.p95)
         assert.deepInclude(providers[1], { provider: "brave", engine: null, state: "open", last_success_at: null })
         assert.deepInclude(providers[1].last_refusal, { reason: "quota", message: "it answered 402" })
         assert.match(providers[1].retry_at, /^\d{4}-/)
+        assert.deepInclude(providers[2], { provider: "own", loading: true })
+        assert.deepInclude(providers[3], { provider: "away", loading: null })
       })
     )
 

@@ -23,7 +23,11 @@ const upstream = Layer.succeed(UpstreamClient, {
 })
 
 const index = Layer.mock(DocumentIndex, {
-  search: () => Effect.succeed([{ url: "https://index.test/", title: "from the index", snippet: "" }])
+  search: () =>
+    Effect.succeed({
+      rows: [{ url: "https://index.test/", title: "from the index", snippet: "" }],
+      isLoading: false
+    })
 })
 
 const files = (content: string) =>

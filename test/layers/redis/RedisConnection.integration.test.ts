@@ -384,11 +384,11 @@ describeWithRedis("RedisConnection to a Redis with a password", () => {
     Effect.gen(function* () {
       const rights = ["on", ">pass", "~quarry:*", ...documentedRights]
       const login = Redacted.make(`redis://quarry:pass@127.0.0.1:${secured.port}`)
-      for (const missing of ["time", "lpop", "eval"]) {
+      for (const missing of ["time", "lpop", "get", "eval", "evalsha"]) {
         const some = rights.filter((right) => right !== `+${missing}`)
         yield* Effect.promise(() => secured.cli("ACL", "SETUSER", "quarry", "reset", ...some))
         const message = yield* refusal(login)
-        assert.match(message, /^The user in REDIS_URL lacks a right [^\n]*docs\/operate\/redis\.md/)
+        assert.match(message, /^The user in REDIS_URL lacks a right [^\n]*docs\/operate\/redis\.md/, missing)
       }
       yield* Effect.promise(() => secured.cli("ACL", "SETUSER", "quarry", "reset", ...rights))
       assert.strictEqual(yield* refusal(login), "undefined")

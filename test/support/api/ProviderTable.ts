@@ -8,7 +8,11 @@ import type { ProviderTable } from "../../../src/services/providers/Providers.ts
 
 /** An index that returns one page for every search. */
 export const index = Layer.mock(DocumentIndex, {
-  search: () => Effect.succeed([{ url: "https://index.test/", title: "from the index", snippet: "" }])
+  search: () =>
+    Effect.succeed({
+      rows: [{ url: "https://index.test/", title: "from the index", snippet: "" }],
+      isLoading: false
+    })
 })
 
 /** Dependencies of providers, with real connections. */

@@ -46,6 +46,7 @@ export const status = (fields: Partial<Status>): Status => ({
   migrations: { applied: ["0001_initial"], pending: [], unknown: [] },
   holds: { open: 1, overdue: 0 },
   redis: { state: "answers", reason: null },
+  index: { loading: false },
   replicas: [replicaStatus({})],
   providers: [providerStatus({})],
   ...fields

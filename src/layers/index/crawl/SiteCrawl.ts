@@ -320,8 +320,10 @@ export const crawl = Effect.fnUntraced(function* (
     findsAll: true,
     tally: { loaded: 0, unchanged: 0, failed: 0, problems: [] }
   }
-  const isWhole = yield* Effect.onExit(walk(run, onPage), () => Effect.orDie(flush(run)))
-  const { gone, removed } = yield* removeMissing(run, isWhole)
+  const readAll = Effect.onExit(walk(run, onPage), () => Effect.orDie(flush(run)))
+  const { gone, removed } = yield* run.index.whileLoading(
+    Effect.flatMap(readAll, (isWhole) => removeMissing(run, isWhole))
+  )
   yield* state.finish(gone)
   return { ...run.tally, removed, findsAll: run.findsAll } satisfies CrawlReport
 })

@@ -1,4 +1,4 @@
-import { Duration, Effect, Exit, Schema } from "effect"
+import { Clock, Duration, Effect, Exit, Schema } from "effect"
 import { Refusal } from "../../../domain/providers/Refusal.ts"
 import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
 import type { Target } from "../../../domain/search/Target.ts"
@@ -41,11 +41,16 @@ export const type = define({
             ? Effect.as(Effect.forkDetach(untraced(countsNone(target))), false)
             : countsNone(target)
         )
-      const search = (request: SearchRequest) =>
-        Effect.timeoutOrElse(index.search(request), {
+      let loadingAt = Number.NEGATIVE_INFINITY
+      const search = Effect.fnUntraced(function* (request: SearchRequest) {
+        const { isLoading, rows } = yield* Effect.timeoutOrElse(index.search(request), {
           duration: statementTimeoutMs,
           orElse: () => Effect.fail(tooSlow)
         })
-      return () => ({ name, search, isEmpty })
+        if (isLoading) loadingAt = yield* Clock.currentTimeMillis
+        return rows
+      })
+      const wasLoading = (since: number) => loadingAt >= since
+      return () => ({ name, search, isEmpty, isLoading: index.isLoading, wasLoading })
     })
 })

@@ -17,6 +17,7 @@ import { countOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import { compare, load, remove } from "./DocumentLoad.ts"
 import { Stored } from "./DocumentSegments.ts"
+import { isLive, isLoading, whileLoading } from "./LoadLease.ts"
 
 /** Their titles are compared with the query. More than five pages of 20, because some may have been deleted. */
 const maxCandidates = 130
@@ -43,7 +44,8 @@ const Found = Schema.Struct({
   documents: Schema.Finite,
   postings: Schema.Uint8Array,
   all_documents: Schema.Finite,
-  all_length: Schema.Finite
+  all_length: Schema.Finite,
+  is_loading: Schema.Boolean
 })
 const foundRows = rowsOf(Found)
 
@@ -59,8 +61,10 @@ const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), document
 interface Postings {
   readonly lists: ReadonlyMap<string, ReadonlyArray<typeof Found.Type>>
   readonly collection: Collection
+  readonly isLoading: boolean
 }
 
+/** There is always a row, because it says whether the index is loading: one of the term "" if there are no postings. */
 const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, target: Target) =>
   Effect.map(
     foundRows(sql`
@@ -75,16 +79,22 @@ const postingsOf = (sql: SqlClient.SqlClient, terms: ReadonlyArray<string>, targ
       ), counted as (
         select *, sum(documents) over (order by of_term, term, first_document) - documents as read_before from found
       )
-      select term, of_term::float8 as documents,
-        case when read_before + documents <= ${maxPostings}::integer then postings
+      select coalesce(term, '') as term, coalesce(of_term, 0)::float8 as documents,
+        coalesce(case when read_before + documents <= ${maxPostings}::integer then postings
           else substring(postings from 1 for greatest(0, ${maxPostings}::integer - read_before)::integer * ${bytesOfPosting}::integer)
-        end as postings,
-        (select sum(documents)::float8 from segments) as all_documents,
-        (select sum(length)::float8 from segments) as all_length
-      from counted order by term, first_document`),
+        end, '') as postings,
+        (select coalesce(sum(documents), 0)::float8 from segments) as all_documents,
+        (select coalesce(sum(length), 0)::float8 from segments) as all_length,
+        is_loading
+      from (select ${isLive(sql)} as is_loading) as state left join counted on true
+      order by term, first_document`),
     (rows): Postings => ({
-      lists: Map.groupBy(rows, ({ term }) => term),
-      collection: { documents: rows[0]?.all_documents ?? 0, length: rows[0]?.all_length ?? 0 }
+      lists: Map.groupBy(
+        rows.filter(({ term }) => term !== ""),
+        ({ term }) => term
+      ),
+      collection: { documents: rows[0]?.all_documents ?? 0, length: rows[0]?.all_length ?? 0 },
+      isLoading: rows[0]?.is_loading === true
     })
   )
 
@@ -131,7 +141,11 @@ const withRespelt = (sql: SqlClient.SqlClient, slots: ReadonlyArray<ReadSlot>, k
   if (more.length === 0) return Effect.succeed(known)
   return Effect.map(
     postingsOf(sql, more, target),
-    ({ collection, lists }): Postings => ({ collection, lists: new Map([...known.lists, ...lists]) })
+    ({ collection, isLoading, lists }): Postings => ({
+      collection,
+      lists: new Map([...known.lists, ...lists]),
+      isLoading: isLoading || known.isLoading
+    })
   )
 }
 
@@ -233,7 +247,7 @@ const rank = Effect.fnUntraced(function* (
       return { id, url, score: score * languageFactor(own, language) }
     })
     .sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1))
-  return { ranked, worths }
+  return { ranked, worths, isLoading: postings.isLoading }
 })
 
 const pages = (sql: SqlClient.SqlClient, ranked: ReadonlyArray<Ranked>, maxContent: number) =>
@@ -275,21 +289,22 @@ const search =
   (request) =>
     Effect.gen(function* () {
       const asked = readQuery(request.query, request.locale.slice(0, 2))
-      if (!asked.slots.some(({ role }) => role !== "excluded")) return []
+      if (!asked.slots.some(({ role }) => role !== "excluded")) return { rows: [], isLoading: false }
       const filter = filterOf(request, request.options === undefined ? 0 : yield* Clock.currentTimeMillis)
       const query = { ...asked, slots: [...asked.slots, ...filter.slots] }
-      const { ranked, worths } = yield* rank(sql, request, query, filter)
+      const { isLoading, ranked, worths } = yield* rank(sql, request, query, filter)
       const first = (request.page - 1) * request.num
       const last = request.page * request.num
       const isWhole = query.phrases.length + query.excludedPhrases.length === 0
       const page = (isWhole ? ranked : yield* withPhrases(sql, query, ranked, last)).slice(first, last)
-      if (page.length === 0) return []
+      if (page.length === 0) return { rows: [], isLoading }
       const worth = tokenWorth((term) => worths.get(term) ?? 0, request.locale.slice(0, 2))
-      const rows = yield* pages(sql, page, maxSnippetSource)
-      return rows.map((row) => {
+      const texts = yield* pages(sql, page, maxSnippetSource)
+      const rows = texts.map((row) => {
         const found = { url: row.url, title: row.title, snippet: snippetIn(row, worth) }
         return row.published === null ? found : { ...found, published: row.published }
       })
+      return { rows, isLoading }
     }).pipe(Effect.orDie)
 
 const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfToken): string => {
@@ -329,6 +344,8 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
       compare: compare(sql),
       remove: remove(sql),
       search: search(sql),
+      whileLoading: whileLoading(sql),
+      isLoading: isLoading(sql),
       stats: stats(sql),
       clear: clear(sql)
     })

@@ -7,6 +7,7 @@ import type { Document, DocumentIndex, Replacement } from "../../../services/ind
 import { countOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
 import * as DocumentSegments from "./DocumentSegments.ts"
+import { whileLoading } from "./LoadLease.ts"
 
 const batchSize = 1_000
 
@@ -240,7 +241,7 @@ export const load =
         yield* Effect.orDie(finish(sql, written))
         return { written, removed }
       })
-    )
+    ).pipe(whileLoading(sql))
 
 export const compare =
   (sql: SqlClient.SqlClient): DocumentIndex["Service"]["compare"] =>

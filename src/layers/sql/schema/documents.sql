@@ -47,6 +47,9 @@ create index document_postings_segment on document_postings using brin (segment)
 
 -- Addresses that a load has seen, so that it can delete the others when it ends. The next load deletes leftovers of
 -- aborted loads that are older than a day.
+--
+-- Also the leases of running loads: rows whose `load` is the nil UUID and whose `started_at` is renewed while the load
+-- `address` runs. While there is one that has not expired, no answer from the index is cached.
 create table document_loads (
   load uuid not null,
   address uuid not null,

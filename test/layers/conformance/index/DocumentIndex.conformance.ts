@@ -30,7 +30,7 @@ const only = (documents: ReadonlyArray<Fields>) =>
 /** The addresses found. */
 const findAll = (query: string, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.flatMap(DocumentIndex, (index) =>
-    Effect.map(index.search(searchRequest({ query, ...fields })), (rows) => rows.map(({ url }) => url))
+    Effect.map(index.search(searchRequest({ query, ...fields })), ({ rows }) => rows.map(({ url }) => url))
   )
 
 /** The last part of each address found. */
@@ -91,8 +91,39 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
         const document = { url: "https://d/a?b=c#d", title: 'C++ <T> & "quotes"', description: "naïve — 日本語 🙂" }
         yield* only([document])
         const index = yield* DocumentIndex
-        const rows = yield* index.search(searchRequest({ query: "quotes" }))
+        const { rows } = yield* index.search(searchRequest({ query: "quotes" }))
         assert.deepStrictEqual(rows, [{ url: document.url, title: document.title, snippet: document.description }])
+      })
+    )
+
+    it.effect("says that it is loading with every search during a load, and no longer when it ends in any way", () =>
+      Effect.gen(function* () {
+        yield* only(corpus)
+        const index = yield* DocumentIndex
+        /** What a search with results says, one without, and the index itself. */
+        const said = Effect.all([
+          Effect.map(index.search(searchRequest({ query: "flat" })), ({ isLoading }) => isLoading),
+          Effect.map(index.search(searchRequest({ query: "qqqqqq" })), ({ isLoading }) => isLoading),
+          index.isLoading
+        ])
+        const during: Array<ReadonlyArray<boolean>> = []
+        const look = Effect.map(said, (all) => page({ url: `https://d/looked/${during.push(all)}` }))
+        const options = { target: undefined, replace: false } as const
+        const [no, yes] = [
+          [false, false, false],
+          [true, true, true]
+        ]
+        assert.deepStrictEqual(yield* said, no)
+        yield* index.load(Stream.fromEffect(look), options)
+        assert.deepStrictEqual(yield* said, no)
+        yield* Effect.flip(index.load(Stream.concat(Stream.fromEffect(look), Stream.fail("broken")), options))
+        assert.deepStrictEqual(yield* said, no)
+        const interrupted = Stream.fromEffect(Effect.andThen(look, Effect.interrupt))
+        yield* Effect.exit(index.load(interrupted, options))
+        assert.deepStrictEqual(yield* said, no)
+        yield* index.whileLoading(Effect.andThen(load([{ url: "https://d/inner" }]), look))
+        assert.deepStrictEqual(yield* said, no)
+        assert.deepStrictEqual(during, [yes, yes, yes, yes])
       })
     )
 
@@ -186,7 +217,8 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
         const content = `${"filler ".repeat(200)}the golden needle ${"filler ".repeat(200)}`
         yield* only([{ url: "https://d/phrase", title: "One", description: "Something else.", content }])
         const index = yield* DocumentIndex
-        const [row] = yield* index.search(searchRequest({ query: '"golden needle"' }))
+        const { rows } = yield* index.search(searchRequest({ query: '"golden needle"' }))
+        const [row] = rows
         assert.include(row?.snippet ?? "", "golden needle")
       })
     )
@@ -278,7 +310,8 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
           { url: "https://d/title", title: "Needle", description: "Short." }
         ])
         const index = yield* DocumentIndex
-        const [first, second] = yield* index.search(searchRequest({ query: "needle" }))
+        const { rows } = yield* index.search(searchRequest({ query: "needle" }))
+        const [first, second] = rows
         assert.strictEqual(first?.snippet, "Short.")
         assert.match(second?.snippet ?? "", /^…(filler )+the needle is here (filler ?)+…$/)
         assert.isAtMost(second?.snippet.length ?? 0, 202)
@@ -397,7 +430,7 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
         }))
         yield* only(documents)
         const index = yield* DocumentIndex
-        const rows = yield* index.search(searchRequest({ query: "number" }))
+        const { rows } = yield* index.search(searchRequest({ query: "number" }))
         assert.sameMembers(
           rows.map(({ title }) => title),
           documents.slice(-addresses).map(({ title }) => title)
@@ -546,7 +579,7 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
     it.effect("R62: a result has its document's date, in UTC", () =>
       Effect.gen(function* () {
         yield* only([dated("a", "2026-01-01T01:00:00+02:00"), dated("b", "2026-01-02"), dated("c")])
-        const rows = yield* (yield* DocumentIndex).search(searchRequest({ query: "release" }))
+        const { rows } = yield* (yield* DocumentIndex).search(searchRequest({ query: "release" }))
         assert.deepStrictEqual(rows.map(({ published, title }) => [title, published]).sort(), [
           ["Release a", "2025-12-31T23:00:00Z"],
           ["Release b", "2026-01-02"],

@@ -105,7 +105,7 @@ const run = Effect.fnUntraced(function* (
 
 const find = (query: string) =>
   Effect.flatMap(DocumentIndex, (index) =>
-    Effect.map(index.search(searchRequest({ query })), (rows) => rows.map(({ url }) => url))
+    Effect.map(index.search(searchRequest({ query })), ({ rows }) => rows.map(({ url }) => url))
   )
 
 describe("crawling a site", () => {

@@ -70,6 +70,7 @@ const services = (site: Site) => {
       }
     }),
     Layer.mock(DocumentIndex, {
+      whileLoading: (work) => work,
       load: (documents) =>
         Stream.runForEach(documents, (document) => Effect.sync(() => site.documents.set(document.url, document))).pipe(
           Effect.as({ written: 0, removed: 0 })

@@ -15,7 +15,10 @@ describe("the built-in index as a provider", () => {
         counts++
         return stats
       })
-      const index = Layer.mock(DocumentIndex, { stats: count, search: () => Effect.succeed([]) })
+      const index = Layer.mock(DocumentIndex, {
+        stats: count,
+        search: () => Effect.succeed({ rows: [], isLoading: false })
+      })
       const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
       const isEmpty = (target: Target) => engines(undefined).isEmpty?.(target) ?? Effect.succeed(undefined)
       assert.isTrue(yield* isEmpty("alpha_search"))
@@ -36,7 +39,7 @@ describe("the built-in index as a provider", () => {
       const counting = Latch.makeUnsafe(true)
       let documents = 1
       const stats = Effect.suspend(() => counting.whenOpen(Effect.sync(() => ({ documents, byTarget: {} }))))
-      const index = Layer.mock(DocumentIndex, { stats, search: () => Effect.succeed([]) })
+      const index = Layer.mock(DocumentIndex, { stats, search: () => Effect.succeed({ rows: [], isLoading: false }) })
       const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
       const isEmpty = engines(undefined).isEmpty?.("alpha_search") ?? Effect.die("no check")
       assert.isFalse(yield* isEmpty)
@@ -52,10 +55,37 @@ describe("the built-in index as a provider", () => {
 
   it.effect("is not empty while its store fails, so that the search says why", () =>
     Effect.gen(function* () {
-      const index = Layer.mock(DocumentIndex, { stats: Effect.die("away"), search: () => Effect.succeed([]) })
+      const index = Layer.mock(DocumentIndex, {
+        stats: Effect.die("away"),
+        search: () => Effect.succeed({ rows: [], isLoading: false })
+      })
       const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
       assert.isFalse(yield* engines(undefined).isEmpty?.("alpha_search") ?? Effect.succeed(true))
     })
+  )
+
+  it.effect(
+    "tells for which of its searches documents were being loaded, also when the load ends before the answer",
+    () =>
+      Effect.gen(function* () {
+        let isLoading = false
+        const index = Layer.mock(DocumentIndex, {
+          search: () => Effect.succeed({ rows: [], isLoading }),
+          isLoading: Effect.sync(() => isLoading)
+        })
+        const engines = yield* type.make("own", {}).pipe(Effect.provide(index), Effect.orDie)
+        const provider = engines(undefined)
+        yield* provider.search(searchRequest())
+        assert.isFalse(provider.wasLoading?.(0))
+        isLoading = true
+        yield* TestClock.adjust("1 second")
+        yield* provider.search(searchRequest())
+        isLoading = false
+        yield* TestClock.adjust("1 second")
+        yield* provider.search(searchRequest())
+        assert.isTrue(provider.wasLoading?.(1_000))
+        assert.isFalse(provider.wasLoading?.(1_001))
+      })
   )
 
   it.effect("a statement that takes longer than five seconds is interrupted and a refusal", () =>

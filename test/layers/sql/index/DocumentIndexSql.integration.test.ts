@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Fiber, Layer, Schedule, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import * as DocumentIndexSql from "../../../../src/layers/sql/index/DocumentIndexSql.ts"
 import * as Migrations from "../../../../src/layers/sql/Migrations.ts"
 import { DocumentIndex } from "../../../../src/services/index/DocumentIndex.ts"
@@ -15,7 +16,7 @@ documentIndexConformance("PGlite", DocumentIndexSql.layer.pipe(Layer.provide(Emb
 
 const search = (fields: Parameters<typeof searchRequest>[0]) =>
   Effect.flatMap(DocumentIndex, (index) =>
-    Effect.map(index.search(searchRequest(fields)), (rows) => rows.map(({ url }) => url))
+    Effect.map(index.search(searchRequest(fields)), ({ rows }) => rows.map(({ url }) => url))
   )
 
 describe("segments", () => {
@@ -36,6 +37,32 @@ describe("segments", () => {
       assert.deepStrictEqual(yield* segments(), [{ documents: 60 }])
       assert.deepStrictEqual(yield* search({ query: "word" }), [])
       assert.lengthOf(yield* search({ query: "other", num: 20, page: 3 }), 20)
+    }).pipe(Effect.provide(DocumentIndexSql.layer.pipe(Layer.provideMerge(EmbeddedDatabase.layer), Layer.orDie)))
+  )
+})
+
+describe("the mark of a load", () => {
+  it.effect("expires a minute after its process crashed, and is renewed while it lives", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const index = yield* DocumentIndex
+      const renewedAgo = (seconds: number) =>
+        sql`update document_loads set started_at = now() - make_interval(secs => ${seconds}::integer)`
+      const until = (isLoading: boolean) =>
+        Effect.repeat(index.isLoading, {
+          until: (it) => it === isLoading,
+          schedule: Schedule.spaced("10 millis")
+        }).pipe(Effect.timeout("10 seconds"), TestClock.withLive)
+      const loading = yield* Effect.forkChild(index.whileLoading(Effect.never))
+      yield* until(true)
+      yield* renewedAgo(58)
+      assert.isTrue(yield* index.isLoading)
+      yield* renewedAgo(60)
+      assert.isFalse(yield* index.isLoading)
+      yield* TestClock.adjust("15 seconds")
+      yield* until(true)
+      yield* Fiber.interrupt(loading)
+      assert.isFalse(yield* index.isLoading)
     }).pipe(Effect.provide(DocumentIndexSql.layer.pipe(Layer.provideMerge(EmbeddedDatabase.layer), Layer.orDie)))
   )
 })

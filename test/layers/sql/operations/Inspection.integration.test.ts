@@ -2,12 +2,14 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { problemsOf } from "../../../../src/domain/operations/Status.ts"
+import * as DocumentIndexSql from "../../../../src/layers/sql/index/DocumentIndexSql.ts"
 import * as Migrations from "../../../../src/layers/sql/Migrations.ts"
 import * as DatabaseInspectionSql from "../../../../src/layers/sql/operations/DatabaseInspectionSql.ts"
 import * as Pglite from "../../../../src/layers/sql/store/Pglite.ts"
 import * as PostgresLayer from "../../../../src/layers/sql/store/Postgres.ts"
 import { Holds } from "../../../../src/services/credits/Holds.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
+import { DocumentIndex } from "../../../../src/services/index/DocumentIndex.ts"
 import { DatabaseInspection } from "../../../../src/services/operations/DatabaseInspection.ts"
 import { Overview } from "../../../../src/services/operations/Overview.ts"
 import { RedisInspection } from "../../../../src/services/operations/RedisInspection.ts"
@@ -37,11 +39,21 @@ const ids = Effect.flatMap(Replicas, ({ all }) => Effect.map(all, (replicas) => 
 
 const suite = <E>(kind: Kind, database: Layer.Layer<SqlClient.SqlClient, E>) => {
   const inspection = Overview.layer("0.1.0").pipe(
-    Layer.provideMerge([DatabaseInspectionSql.layer(kind), RedisInspection.layerOff]),
+    Layer.provideMerge([DatabaseInspectionSql.layer(kind), RedisInspection.layerOff, DocumentIndexSql.layer]),
     Layer.provideMerge(SqlStorage.layer(database))
   )
 
   layer(inspection, { timeout: "60 seconds", excludeTestServices: true })(kind, (it) => {
+    it.effect("says that the index is loading, until the load ends", () =>
+      Effect.gen(function* () {
+        const overview = yield* Overview
+        const index = yield* DocumentIndex
+        const loading = Effect.map(overview.look, (status) => status.index)
+        assert.deepStrictEqual(yield* index.whileLoading(loading), { loading: true })
+        assert.deepStrictEqual(yield* loading, { loading: false })
+      })
+    )
+
     it.effect("a hold is overdue a minute after its lease, and only then counts as a problem", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -134,7 +146,7 @@ const suite = <E>(kind: Kind, database: Layer.Layer<SqlClient.SqlClient, E>) => 
 
   layer(
     Overview.layer("0.1.0").pipe(
-      Layer.provide([DatabaseInspectionSql.layer(kind), RedisInspection.layerOff]),
+      Layer.provide([DatabaseInspectionSql.layer(kind), RedisInspection.layerOff, DocumentIndexSql.layer]),
       Layer.provide(SqlStorage.replica()),
       Layer.provideMerge(database)
     ),
@@ -142,8 +154,8 @@ const suite = <E>(kind: Kind, database: Layer.Layer<SqlClient.SqlClient, E>) => 
   )(`${kind}, not migrated`, (it) => {
     it.effect("a look at an empty database says what is pending, and makes nothing", () =>
       Effect.gen(function* () {
-        const { holds, migrations, replicas } = yield* (yield* Overview).look
-        assert.deepStrictEqual([holds, replicas, migrations?.applied], [null, null, []])
+        const { holds, index, migrations, replicas } = yield* (yield* Overview).look
+        assert.deepStrictEqual([holds, index, replicas, migrations?.applied], [null, null, null, []])
         assert.isAbove(migrations?.pending.length ?? 0, 0)
         assert.deepStrictEqual(yield* Migrations.state, migrations)
       })
@@ -157,7 +169,7 @@ Postgres.describeWithPostgres("Postgres", () => suite("postgres", Postgres.empty
 
 layer(
   Overview.layer("0.1.0").pipe(
-    Layer.provide([DatabaseInspectionSql.layer("postgres"), RedisInspection.layerOff]),
+    Layer.provide([DatabaseInspectionSql.layer("postgres"), RedisInspection.layerOff, DocumentIndexSql.layer]),
     Layer.provide(SqlStorage.replica()),
     Layer.provide(PostgresLayer.layer({ url: Redacted.make("postgres://u:hunter2@127.0.0.1:1/x"), poolSize: 1 }))
   ),
