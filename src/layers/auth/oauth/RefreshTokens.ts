@@ -45,7 +45,8 @@ export const makeRefreshTokens = Effect.fnUntraced(function* (secret: Redacted.R
 
   /**
    * Returns the time of the token's first use, if any, and lets the library use it again until `finish`. Runs in the
-   * transaction of the use, so simultaneous uses wait here. Locks the person first, like `endTokens`, to avoid deadlocks.
+   * transaction of the use, so simultaneous uses wait here. Locks the person first, like `endTokens`, to avoid
+   * deadlocks.
    */
   const begin = Effect.fnUntraced(function* ({ id, user_id }: Family) {
     yield* sql`select 1 from auth_users where id = ${user_id} for key share`
