@@ -143,10 +143,10 @@ export const simulate = Effect.fnUntraced(function* (options: {
     const { app, family } = program
     const { firstUse } = token
     const isRepeat = firstUse !== undefined
-    // An expired token is unknown, and says nothing of its family.
+    // An expired token is unknown, so using it says nothing of its family.
     const isExpired = now - token.issuedAt > refreshMs
-    if (!isExpired && firstUse !== undefined && now - firstUse.ended > repeatMs)
-      end(program, "a token was used again late")
+    const isLate = !isExpired && firstUse !== undefined && now - firstUse.ended > repeatMs
+    if (isLate) end(program, "a token was used again late")
     const answers = yield* Effect.all(
       Array.from({ length: times }, () => Apps.refresh(world.site, app, token.pair.refresh)),
       { concurrency: "unbounded" }
@@ -157,7 +157,7 @@ export const simulate = Effect.fnUntraced(function* (options: {
     if (isRepeat || times > 1) counts.repeats += isRepeat ? times : times - 1
     const ended = yield* world.now
     // The minute may pass while the requests run. Then either outcome is right.
-    const mayBeLate = firstUse !== undefined && ended - firstUse.began > repeatMs
+    const mayBeLate = !isExpired && !isLate && firstUse !== undefined && ended - firstUse.began > repeatMs
     if (mayBeLate && answers.some(({ status }) => status !== 200)) {
       end(program, "a token was used again late")
       return false

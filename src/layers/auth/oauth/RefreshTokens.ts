@@ -35,15 +35,18 @@ export const makeRefreshTokens = Effect.fnUntraced(function* (secret: Redacted.R
   const find = (clientId: string, token: string) =>
     familyRow(sql`
       select id, user_id, client_id, code_digest,
-        revoked_at is not null and (rotated_at is null
-          or rotated_at < clock_timestamp() - ${Duration.toMillis(repeatable)} * interval '1 millisecond') as is_late
+        coalesce(
+          rotated_at < clock_timestamp() - ${Duration.toMillis(repeatable)} * interval '1 millisecond',
+          revoked_at is not null
+        ) as is_late
       from auth_refresh_tokens
       where digest = ${digestOf(secret, "refresh_token", token.replace(refreshTokenPrefix, ""))}
         and client_id = ${clientId} and expires_at > clock_timestamp()`)
 
   /**
-   * Returns the time of the token's first use, if any, and lets the library use it again. Runs in the transaction of
-   * the use, so simultaneous uses wait here. Locks the person first, like `endTokens`, to avoid deadlocks.
+   * Returns the time of the token's first use, if any, and lets the library use it again until `finish`. Runs in the
+   * transaction of the use, so simultaneous uses wait here. Locks the person first, like `endTokens`, to avoid
+   * deadlocks.
    */
   const begin = Effect.fnUntraced(function* ({ id, user_id }: Family) {
     yield* sql`select 1 from auth_users where id = ${user_id} for key share`

@@ -94,8 +94,8 @@ const refresh = async (deps: TokenDeps, endpoint: Handler, context: Parameters<H
   }
   return commitErrors(bridge, async () => {
     const firstUse = await bridge.run(refreshTokens.begin(family))
-    if (firstUse !== undefined) await countAttempt(deps, repeatLimit, `${clientId} ${token}`)
     try {
+      if (firstUse !== undefined) await countAttempt(deps, repeatLimit, `${clientId} ${token}`)
       return await endpoint(context)
     } finally {
       await bridge.run(refreshTokens.finish(family, firstUse))

@@ -587,6 +587,24 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
+  it.effect("R79: using a replaced token after it has expired does not end the family", () =>
+    Effect.gen(function* () {
+      const { app, replica, tokens } = yield* aConnection
+      const sql = yield* SqlClient.SqlClient
+      const next = Apps.tokensOf(yield* Apps.refresh(replica, app, tokens.refresh))
+      yield* sql`
+        update auth_refresh_tokens set expires_at = clock_timestamp() - interval '1 second'
+        where client_id = ${app} and rotated_at is not null`
+      yield* age(app, 61)
+      // The second use finds a token that the first one has deleted.
+      for (let use = 0; use < 2; use++) {
+        assert.strictEqual((yield* Apps.refresh(replica, app, tokens.refresh)).json.error, "invalid_grant")
+      }
+      assert.isTrue(yield* works(replica, next.access))
+      assert.strictEqual((yield* Apps.refresh(replica, app, next.refresh)).status, 200)
+    })
+  )
+
   it.effect("R79: refreshes at once wait for one another and all succeed, over all replicas", () =>
     Effect.gen(function* () {
       const { app, replica, tokens } = yield* aConnection
@@ -828,6 +846,23 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
       const statuses: Array<number> = []
       for (let use = 0; use < 63; use++) statuses.push((yield* Apps.refresh(replica, app, tokens.refresh)).status)
       assert.deepStrictEqual(statuses, [...Array(61).fill(200), 429, 429])
+    })
+  )
+
+  it.effect("R79: a use after the minute ends the family also of a token that was repeated too often", () =>
+    Effect.gen(function* () {
+      const { app, replica, tokens } = yield* aConnection
+      const next = Apps.tokensOf(yield* Apps.refresh(replica, app, tokens.refresh))
+      let status = 200
+      for (let use = 0; use < 70 && status === 200; use++) {
+        status = (yield* Apps.refresh(replica, app, tokens.refresh)).status
+      }
+      assert.strictEqual(status, 429)
+      yield* age(app, 61)
+      for (const token of [tokens, next]) {
+        assert.strictEqual((yield* Apps.refresh(replica, app, token.refresh)).json.error, "invalid_grant")
+        assert.isFalse(yield* works(replica, token.access))
+      }
     })
   )
 
