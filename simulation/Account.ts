@@ -21,6 +21,8 @@ export interface OpenRequest {
   least: number
   /** True if another request of the account overlapped with it. */
   hasCompany: boolean
+  /** Credits that other requests of the account reserved and gave back meanwhile. Its headers may count them. */
+  givenBack: number
 }
 
 export interface ModelKey {

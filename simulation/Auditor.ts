@@ -8,6 +8,7 @@ import { deliveriesPerMinute, enter, type Figures, isCharged, limitOf, spend, Wi
 import type { Replica, Work } from "./Replica.ts"
 import { fullest, maxGained } from "./store/memory.ts"
 import type { BookedEntry, Books, Store } from "./store/Store.ts"
+import type { Upstream } from "./world/Upstreams.ts"
 
 /** A broken promise, which ends the simulation. */
 export class Broken extends Error {
@@ -88,6 +89,8 @@ export class Auditor {
   /** Logged credits by request. */
   private readonly logged = new Map<string, number>()
   private readonly entries = new EntrySums()
+  /** The last call of each upstream that has a pace. */
+  private readonly calledAt = new Map<string, number>()
 
   /** Called after construction, because the world needs its auditor to be created. */
   attach(world: Audited): void {
@@ -116,6 +119,14 @@ export class Auditor {
     },
     mistaken: (method: string, defect: unknown): void =>
       this.hold("the store makes no mistake", false, () => `${method}: ${rootCauseMessage(defect)}`),
+    called: ({ name, perSecond }: Upstream): void => {
+      if (perSecond === undefined) return
+      const before = this.calledAt.get(name)
+      this.calledAt.set(name, this.now)
+      if (before === undefined) return
+      const ms = this.now - before
+      this.hold("R77 the pace", ms >= 1_000 / perSecond, () => `${name} is called again after ${ms} ms`)
+    },
     limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean): void => {
       // R53: a webhook test also has its own limit, which is visible only when it denies a request.
       const isOwn = credential.startsWith("deliveries:")
@@ -169,7 +180,8 @@ export class Auditor {
       hasCrossedLoss: false,
       mustBeFree: false,
       least: 0,
-      hasCompany: account.open.size > 0
+      hasCompany: account.open.size > 0,
+      givenBack: 0
     }
     for (const other of account.open.values()) other.hasCompany = true
     account.open.set(id, request)
@@ -279,10 +291,11 @@ export class Auditor {
       request.mustBeFree = !this.unknown.has(request.id)
       return
     }
-    const others = this.othersOf(request)
+    const others = this.othersOf(request) + request.givenBack
     const isSamePeriod = figures.period === undefined || this.now < figures.period.end
     const isComparable = account.version === request.version && isSamePeriod && !account.isMoving
     this.close(request)
+    for (const other of account.open.values()) other.givenBack += request.credits - cost
     this.turn(account)
     const usedNow = figures.used
     if (reply.status === 402 && isComparable && !namesBudget(reply)) this.judgeRefusal(request, others)

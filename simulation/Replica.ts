@@ -36,6 +36,7 @@ import { Ledger } from "../src/services/credits/Ledger.ts"
 import { type RateLimitDecision, RateLimiter } from "../src/services/credits/RateLimiter.ts"
 import { Ids } from "../src/services/Ids.ts"
 import { Deployment } from "../src/services/operations/Deployment.ts"
+import { Pacer } from "../src/services/providers/Pacer.ts"
 import { ProviderStates } from "../src/services/providers/ProviderStates.ts"
 import { Providers } from "../src/services/providers/Providers.ts"
 import { StoreClock } from "../src/services/StoreClock.ts"
@@ -64,6 +65,7 @@ export interface Surroundings {
   /** The shared rate limiter, as with Redis. */
   readonly limiter: RateLimiter["Service"]
   readonly upstreams: ReadonlyArray<Upstream>
+  readonly pacer: Pacer["Service"]
   readonly provider: PaymentProvider["Service"]
   readonly webhooks: WebhookClient["Service"]
   /** Observes each call that the store starts, and its result. */
@@ -77,6 +79,8 @@ export interface Watch {
   readonly unanswered: (requestId: string, isSettlement: boolean) => void
   /** Called when a method of the store fails for a reason other than the network. */
   readonly mistaken: (method: string, defect: unknown) => void
+  /** Called when an upstream receives a call. */
+  readonly called: (upstream: Upstream) => void
   /** Called for each decision of the limiter. `isShared` is false if the replica counted by itself. */
   readonly limited: (requestId: string, credential: string, decision: RateLimitDecision, isShared: boolean) => void
 }
@@ -198,13 +202,23 @@ const sweeper = Layer.effectDiscard(
   })
 )
 
+/** The pacer of all replicas, as with Redis, whose clock is right. */
+const sharedPacer = ({ agenda, pacer }: Surroundings) => {
+  const clock = clockOf(agenda)
+  return Layer.succeed(Pacer, { take: (pace) => Effect.provideService(pacer.take(pace), Clock.Clock, clock) })
+}
+
 const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine: Machine) => {
   const own = RateLimiterMemory.layer()
+  const calls = { now: () => around.agenda.now, called: around.watch.called }
   const limiter = Layer.effect(
     RateLimiter,
     Effect.map(RateLimiter, (mine) => sharedLimiter(around, links.limiter, mine))
   ).pipe(Layer.provide(own))
-  const providers = Providers.layer(tableOf(around.upstreams, chance)).pipe(Layer.provideMerge(ProviderStates.layer))
+  const providers = Layer.unwrap(Effect.map(tableOf(around.upstreams, chance, calls), Providers.layer)).pipe(
+    Layer.provide(sharedPacer(around)),
+    Layer.provideMerge(ProviderStates.layer)
+  )
   const onClockOf = (work: Work) => Layer.provide(Layer.succeed(Clock.Clock, machine.loops[work]))
   const background = Layer.merge(onClockOf("payments")(BillingWork.layer), onClockOf("holds")(sweeper))
   const billing = Layer.merge(Billing.layer, background).pipe(

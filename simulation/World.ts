@@ -1,7 +1,9 @@
 import { Context, Effect, type Fiber, Layer, References, Scope } from "effect"
+import * as PacerMemory from "../src/layers/memory/PacerMemory.ts"
 import * as RateLimiterMemory from "../src/layers/memory/RateLimiterMemory.ts"
 import { PaymentProvider } from "../src/services/billing/PaymentProvider.ts"
 import { RateLimiter } from "../src/services/credits/RateLimiter.ts"
+import { Pacer } from "../src/services/providers/Pacer.ts"
 import * as PaymentProviderMemory from "../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../src/testing/PaymentProviderMemory.ts"
 import type { Auditor } from "./Auditor.ts"
@@ -14,7 +16,7 @@ import { buildNow, type Store, StoreInMemory } from "./store/Store.ts"
 import { Chance } from "./world/Chance.ts"
 import { type Line, Link, type Server, type Weather } from "./world/Network.ts"
 import { Trace } from "./world/Trace.ts"
-import type { Upstream } from "./world/Upstreams.ts"
+import { type Upstream, upstreamsOf } from "./world/Upstreams.ts"
 
 export interface Options {
   readonly seed: number
@@ -74,6 +76,7 @@ export class World {
   brokenUntil = startAt
   private readonly provider: PaymentProvider["Service"]
   private readonly limiter: RateLimiter["Service"]
+  private readonly pacer: Pacer["Service"]
   private readonly context: Context.Context<never>
   private readonly balancer: Chance
   private readonly watch: Watch
@@ -90,17 +93,18 @@ export class World {
     this.store =
       database === undefined ? new StoreInMemory(agenda, chance) : new EmbeddedStore(agenda, chance, database)
     this.balancer = this.chance("balancer")
-    const shared = Layer.merge(PaymentProviderMemory.layer, RateLimiterMemory.layer())
+    const shared = Layer.mergeAll(PaymentProviderMemory.layer, RateLimiterMemory.layer(), PacerMemory.layer)
     const services = buildNow(agenda, shared, Scope.makeUnsafe(), this.context)
     this.provider = Context.get(services, PaymentProvider)
     this.levers = Context.get(services, ProviderLevers)
     this.limiter = Context.get(services, RateLimiter)
+    this.pacer = Context.get(services, Pacer)
     this.internet = new Link(agenda, this.chance("internet"), {
       isOpen: true,
       weather: options.faults ? internetWeather : { ...calmWeather, meanMs: 30 }
     })
     this.events = new Events(this, auditor)
-    this.upstreams = ["ada", "bel", "cyn"].map((name) => ({ name, mood: "well" }))
+    this.upstreams = upstreamsOf()
     this.slots = Array.from({ length: options.replicas }, (_, index) => this.slotOf(`replica-${index + 1}`))
     for (const slot of this.slots) this.start(slot)
   }
@@ -125,7 +129,7 @@ export class World {
   }
 
   start(slot: Slot): void {
-    const { agenda, events, limiter, outside, provider, store, upstreams, watch } = this
+    const { agenda, events, limiter, outside, pacer, provider, store, upstreams, watch } = this
     slot.starts++
     const chance = this.chance(`${slot.name} ${slot.starts}`)
     const { lines } = slot
@@ -135,7 +139,7 @@ export class World {
       provider: new Link(agenda, chance, lines.provider)
     }
     const skew = (now: number) => slot.skewMs + (slot.driftMsADay * (now - startAt)) / dayMs
-    const around = { agenda, store, limiter, upstreams, provider, watch, outside, webhooks: events.client }
+    const around = { agenda, store, limiter, upstreams, pacer, provider, watch, outside, webhooks: events.client }
     slot.replica = new Replica(around, links, chance, skew)
     this.trace.add(slot.name, "starts")
   }

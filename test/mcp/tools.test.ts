@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric, References, Schema, Tracer } from "effect"
 import { UpstreamError, UpstreamTimeout } from "../../src/domain/errors.ts"
+import { unsentError } from "../../src/domain/providers/Unsent.ts"
 import { SearchResult } from "../../src/domain/search/SearchResult.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
 import { NamedTargets } from "../../src/services/providers/NamedTargets.ts"
@@ -16,6 +17,7 @@ import { startingAt } from "../support/Time.ts"
 
 const layer = services(
   providing(({ query }) => {
+    if (query === "unsent") return Effect.fail(unsentError(new Set(["cool_down"])))
     if (query === "fail") return Effect.fail(new UpstreamError({ message: "The provider is down." }))
     if (query === "late") return Effect.fail(new UpstreamTimeout({ message: "The provider was too slow." }))
     if (query === "boom") return Effect.die("boom")
@@ -255,6 +257,33 @@ describe("web_search", () => {
       assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 2)
       assert.deepStrictEqual(yield* discrepanciesOf(account), [])
     }).pipe(Effect.provide(layer), Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
+  it.effect("R76: web_search and bulk_search neither charge nor log what no provider was asked, and say so", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const store = yield* MemoryStore
+      const { account, auth } = yield* aCaller({ plan: "trial" })
+      const single = yield* post(api, auth, toolCall("web_search", { query: "unsent" }))
+      assert.strictEqual(single.headers.get("x-credits-used") ?? "0", "0")
+      const { _meta, content, isError } = single.json.result
+      assert.isTrue(isError)
+      assert.strictEqual(_meta["quarry/error"].error, "upstream_error")
+      assert.match(
+        content[0].text,
+        /^upstream_error: No search provider was asked, .*\nNothing was charged\. Wait 60 s/
+      )
+      const batch = yield* callTool(api, auth, "bulk_search", { queries: ["unsent", "a"] })
+      assert.deepInclude(batch.structuredContent, { total: 2, succeeded: 1, failed: 1 })
+      assert.match(batch.structuredContent.results[0].message, /^No search provider was asked/)
+      assert.match(batch.content[0].text, /No search provider was asked, .* Nothing was charged/)
+      assert.deepStrictEqual(
+        store.queries.map(({ request }) => request.query),
+        ["a"]
+      )
+      assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 1)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    }).pipe(Effect.provide(layer))
   )
 
   it.effect("quota_exceeded says when the quota resets, and on the trial that it does not", () =>

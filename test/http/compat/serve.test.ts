@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { compatShapes } from "../../../src/domain/compat/CompatShape.ts"
 import { UpstreamError, UpstreamTimeout } from "../../../src/domain/errors.ts"
 import { loopbackNetworks, parseNetwork } from "../../../src/domain/net/Network.ts"
+import { unsentError } from "../../../src/domain/providers/Unsent.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import { Compat } from "../../../src/http/compat/Compat.ts"
 import { Accounts } from "../../../src/services/accounts/Accounts.ts"
@@ -21,6 +22,7 @@ const asked: Array<SearchRequest> = []
 const providers = providing((request) => {
   asked.push(request)
   const { query } = request
+  if (query === "unsent") return Effect.fail(unsentError(new Set(["cool_down"])))
   if (query === "fail") return Effect.fail(new UpstreamError({ message: "The search provider could not be reached." }))
   if (query === "late") return Effect.fail(new UpstreamTimeout({ message: "The search provider did not answer." }))
   if (query === "boom") return Effect.die(new Error("a bug with a secret inside"))
@@ -195,6 +197,18 @@ describe.each(Object.entries(forms))("/compat/%s", (name, form) => {
       assertForm(form, limited, "rate_limited")
       assert.isNotNull(limited.headers.get("retry-after"))
     }).pipe(Effect.provide(everything), Effect.provide(Logger.layer([])))
+  )
+
+  it.effect("R76: a search for which no provider is asked is free, not logged, and says so in its form", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      const answer = yield* send(yield* TestApi.make, form, "unsent", caller.auth)
+      assert.strictEqual(answer.status, 502)
+      assertForm(form, answer, "upstream_error")
+      assert.match(answer.text, /No search provider was asked, .* Nothing was charged; try again in a minute\./)
+      assert.strictEqual(answer.headers.get("x-credits-used"), "0")
+      assert.deepInclude(yield* spent(caller), { used: 0, log: [] })
+    }).pipe(Effect.provide(everything))
   )
 
   it.effect("R43: keys alone are credentials, the first that is present is judged, and nothing falls through", () =>

@@ -8,11 +8,15 @@ import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as PageCacheMemory from "../../../src/layers/memory/PageCacheMemory.ts"
 import { readers } from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
+import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { PageFetcher } from "../../../src/services/pages/PageFetcher.ts"
 import { PageParser } from "../../../src/services/pages/PageParser.ts"
 import { PageReader, toPageEntry } from "../../../src/services/pages/PageReader.ts"
 import { PageReaders } from "../../../src/services/pages/PageReaders.ts"
 import { PageSettings } from "../../../src/services/pages/PageSettings.ts"
+import { QueryLog } from "../../../src/services/search/QueryLog.ts"
+import { aCaller, found, providing, services } from "../../support/api/Services.ts"
+import * as TestApi from "../../support/api/TestApi.ts"
 
 interface Seen {
   readonly method: string | undefined
@@ -234,6 +238,47 @@ describe("the list of readers", () => {
       const last = { providers, pages: [{ provider: "direct" }, { provider: "down" }] }
       const { entry } = yield* readWith(last, "forbidden")
       assert.deepInclude(entry, { credits: 0, outcome: "upstream_error", provider: undefined })
+    }).pipe(Effect.scoped, Effect.provide([upstream, environment]), Effect.provide(Logger.layer([])))
+  )
+
+  it.live("R76: a page for which no reader is asked is free, not logged, and says so, alone and in a batch", () =>
+    Effect.gen(function* () {
+      const { seen, url } = yield* service(json({ code: 402, message: "Insufficient balance" }, 402))
+      const list = yield* readersOf({
+        // A single key has no cool-down of its own.
+        providers: { jina: { type: "jina", url, apiKeys: [`\${READER_KEY}`, "another"] } },
+        pages: [{ provider: "jina" }]
+      })
+      const api = services(providing(() => Effect.succeed(found(1)))).pipe(
+        Layer.provide(Layer.succeed(PageReaders, list))
+      )
+      yield* Effect.gen(function* () {
+        const { account, auth } = yield* aCaller({ plan: "growth" })
+        const { get, send } = yield* TestApi.make
+        const read = get("/v1/page?url=http%3A%2F%2F127.0.0.1%2Fa", auth)
+        const spent = yield* read
+        assert.deepStrictEqual([spent.status, spent.headers.get("x-credits-used")], [502, "0"])
+        const sent = seen.length
+        const logged = Effect.flatMap(QueryLog, (log) => log.recent(account.id, 10))
+        assert.lengthOf(yield* logged, 1)
+        const cooling = yield* read
+        assert.deepStrictEqual([cooling.status, cooling.json.error], [502, "upstream_error"])
+        assert.strictEqual(cooling.headers.get("x-credits-used"), "0")
+        assert.match(cooling.json.message, /^No service that reads pages was asked, .* Nothing was charged/)
+        const batch = yield* send("POST", "/v1/pages", {
+          headers: { ...auth, "content-type": "application/json" },
+          body: JSON.stringify({ urls: ["http://127.0.0.1/a", "http://127.0.0.1/b"] })
+        })
+        assert.deepInclude(batch.json, { succeeded: 0, failed: 2 })
+        assert.deepStrictEqual(
+          batch.json.results.map((row: { readonly message: string }) => row.message),
+          [cooling.json.message, cooling.json.message]
+        )
+        assert.strictEqual(batch.headers.get("x-credits-used"), "0")
+        assert.lengthOf(yield* logged, 1)
+        assert.strictEqual((yield* Effect.flatMap(Ledger, (ledger) => ledger.allowance(account))).used, 0)
+        assert.strictEqual(seen.length, sent)
+      }).pipe(Effect.provide(api, { local: true }))
     }).pipe(Effect.scoped, Effect.provide([upstream, environment]), Effect.provide(Logger.layer([])))
   )
 

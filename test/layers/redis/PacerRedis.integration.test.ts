@@ -9,6 +9,7 @@ import { Pacer } from "../../../src/services/providers/Pacer.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { index } from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
+import { assertPace, noting, replicaPacer, type Turn } from "../../support/paces.ts"
 import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
 import { json, serve } from "../../support/servers/UpstreamServer.ts"
 import { searchProviders } from "../../support/Time.ts"
@@ -16,40 +17,13 @@ import { pacerConformance } from "../conformance/providers/Pacer.conformance.ts"
 
 const server = await RedisServer.make()
 
-/** A busy machine may keep Redis from answering, and then the replica would keep the pace by itself. */
-const replicaPacer = () => Layer.provide(layer, RedisConnection.layer({ url: server.url(), answerMs: 60_000 }))
-
-/** A turn begins between the two: Redis named it while it was waited for. */
-interface Turn {
-  readonly earliest: number
-  readonly latest: number
-}
-
-const noting = (turns: Array<Turn>) =>
-  Layer.effect(
-    Pacer,
-    Effect.map(Pacer, ({ take }) =>
-      Pacer.of({
-        take: (pace) =>
-          Effect.suspend(() => {
-            const askedAt = performance.now()
-            return Effect.tap(take(pace), (waitMs) =>
-              Effect.sync(() => {
-                if (waitMs !== undefined) turns.push({ earliest: askedAt + waitMs, latest: performance.now() + waitMs })
-              })
-            )
-          })
-      })
-    )
-  ).pipe(Layer.provide(replicaPacer()))
-
 describeWithRedis("PacerRedis", () => {
   beforeAll(() => server.start())
   beforeEach(() => server.start())
   afterAll(() => server.stop())
 
   pacerConformance("PacerRedis", {
-    layer: replicaPacer(),
+    layer: replicaPacer(server.url()),
     elapse: (ms) => Effect.promise(() => sleep(ms)),
     time: "real"
   })
@@ -60,7 +34,7 @@ describeWithRedis("PacerRedis", () => {
       const ahead = (Date.now() + 3_600_000) * 1000
       yield* Effect.promise(() => server.cli("SET", "quarry:pace:{ahead}", String(ahead)))
       assert.strictEqual(yield* take({ name: "ahead", perSecond: 1, withinMs: 1_000 }), 0)
-    }).pipe(Effect.provide(replicaPacer(), { local: true }))
+    }).pipe(Effect.provide(replicaPacer(server.url()), { local: true }))
   )
 
   it.live("while Redis is away each replica keeps the pace by itself", () =>
@@ -104,7 +78,7 @@ describeWithRedis("PacerRedis", () => {
             ProviderFile.layer({ _tag: "file", path: "providers.json" }).pipe(
               Layer.provide([
                 UpstreamClient.layer,
-                noting(turns),
+                noting(turns, server.url()),
                 index,
                 ProviderStates.layer,
                 FileSystem.layerNoop({ readFileString: () => Effect.succeed(JSON.stringify(file)) })
@@ -115,16 +89,11 @@ describeWithRedis("PacerRedis", () => {
         )
         const found = (yield* Effect.all([replica, replica, replica, replica], { concurrency: 4 })).flat()
         assert.strictEqual(found.length, 500)
-        // By turns, because a busy machine sends a request late and the next one not.
-        const [earliest, latest] = [turns.map((turn) => turn.earliest), turns.map((turn) => turn.latest)]
-        for (const times of [earliest, latest]) times.sort((a, b) => a - b)
-        for (const [n, sixth] of latest.slice(5).entries()) assert.isAtLeast(sixth - (earliest[n] ?? 0), 1_000)
-        const timerMs = 2
-        for (const [n, at] of arrivals.entries()) assert.isAtMost((earliest[n] ?? 0) - at, timerMs, "before its turn")
+        const { first, last } = assertPace(turns, arrivals, 5)
         const limited = found.filter(({ provider }) => provider === "limited").length
         assert.strictEqual(limited, arrivals.length)
         // Between the first turn and the last, because searches that got no turn may end much later.
-        const seconds = ((latest.at(-1) ?? 0) - (earliest[0] ?? 0)) / 1_000
+        const seconds = (last - first) / 1_000
         assert.isAbove(limited, seconds * 3, "the limit is used and not only kept")
       }).pipe(Effect.orDie)
   )

@@ -15,12 +15,12 @@ const secret = "Basic c2VjcmV0OnNlY3JldA=="
 const search = (
   respond: Answer,
   fields?: Parameters<typeof searchRequest>[0],
-  options?: { readonly engine?: string | undefined; readonly pageSize?: number }
+  options?: { readonly engine?: string | undefined; readonly pageSize?: number; readonly path?: string }
 ) =>
   Effect.gen(function* () {
     const { received, url } = yield* serve(respond)
     const instance = yield* SearXNG.make("meta", {
-      url: `${url}/`,
+      url: `${url}${options?.path ?? "/"}`,
       headers: { authorization: Redacted.make(secret), "x-proxy-key": Redacted.make("hunter2") },
       ...(options?.pageSize === undefined ? {} : { pageSize: options.pageSize })
     })
@@ -87,6 +87,24 @@ describe("SearXNG", () => {
         Effect.withTracer(Tracer.make({ span: (options) => new Tracer.NativeSpan(options) }))
       )
     )
+
+    for (const [path, asked] of [
+      ["/search", "/search"],
+      ["/search/", "/search"],
+      ["/searxng", "/searxng/search"],
+      ["/searxng/search//", "/searxng/search"],
+      ["/research", "/research/search"]
+    ] as const) {
+      promise(`an instance given as ${path} is asked at ${asked}`, () =>
+        Effect.gen(function* () {
+          const { received } = yield* found(json(answer({ results: [row(1)] })), {}, { engine: "google", path })
+          assert.deepStrictEqual(
+            received.map(({ path }) => path),
+            [asked]
+          )
+        })
+      )
+    }
 
     for (const [safe, level] of [
       ["off", "0"],
@@ -221,6 +239,21 @@ describe("SearXNG", () => {
         assert.deepStrictEqual(
           rows.map(({ snippet }) => snippet),
           ["", "", "Snippet 4"]
+        )
+      })
+    )
+
+    promise("R12: a row without a title is kept with an empty one", () =>
+      Effect.gen(function* () {
+        const { title: _, ...untitled } = row(1)
+        const { rows } = yield* found(json(answer({ results: [{ ...row(2), title: null }, untitled, row(3)] })))
+        assert.deepStrictEqual(
+          rows.map(({ title, url }) => [url, title]),
+          [
+            ["https://example.test/2", ""],
+            ["https://example.test/1", ""],
+            ["https://example.test/3", "Title 3"]
+          ]
         )
       })
     )
