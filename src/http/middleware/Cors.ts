@@ -40,7 +40,8 @@ const listOf = (headers: ReadonlyArray<string>, more: ReadonlyArray<string>, { i
 
 type Origins = (route: CorsRoute) => ReadonlySet<string>
 
-const allows = ({ methods }: CorsRoute, method: string | undefined): boolean => methods.some((allowed) => allowed === method)
+const allows = ({ methods }: CorsRoute, method: string | undefined): boolean =>
+  methods.some((allowed) => allowed === method)
 
 const routeFor = ({ method, url }: HttpServerRequest.HttpServerRequest): CorsRoute | undefined => {
   const [path] = url.split("?", 1)

@@ -47,7 +47,7 @@ export const membersOf = (entry: ProviderEntry): ReadonlyArray<Provider> => ("fu
 /** Separates the providers of merged results in names. */
 export const fusedNames = " + "
 
-/** What to add to an answer of these providers that began then. */
+/** The properties that an answer of these providers gets if its search began then. */
 export const loadingMark = (providers: ReadonlyArray<Provider>, since: number): Pick<Answer, "isUnordered"> =>
   providers.some(({ wasLoading }) => wasLoading?.(since) === true) ? { isUnordered: true } : {}
 
