@@ -65,6 +65,12 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: "const unsent = kind.unsent(state.exit.value) && undefined"
   },
   {
+    name: "a pace of twice as many calls",
+    file: "src/services/providers/Pacer.ts",
+    from: "1_000 / perSecond + marginMs(perSecond)",
+    to: "500 / perSecond + marginMs(perSecond)"
+  },
+  {
     name: "a row is written before it is charged",
     file: "src/services/search/Batches.ts",
     from: "const settlement = hold.settlePart(row.entry)",
