@@ -207,6 +207,18 @@ const knownOutcomes: Known = Object.entries(outcomes).map(([name, { text }]) => 
 
 const keyOptions = (keys: ReadonlyArray<Key>): Known => keys.map((key) => [key.id, nameOf(key)])
 
+const OwnRange = ({ moment }: ReturnType<typeof useFields>) => (
+  <>
+    <Field {...moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
+    <Field {...moment("to")} label={`Before (${zoneName()})`} type="datetime-local" />
+  </>
+)
+
+const rareOptions = [
+  { value: "", text: "Add filter" },
+  ...Object.entries(rare).map(([value, text]) => ({ value, text }))
+]
+
 export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
   const fields = useFields(issues)
   const [added, setAdded] = useState<Rare>()
@@ -264,18 +276,10 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
           label="Add filter"
           isLabelHidden
           value={shown ?? ""}
-          options={[
-            { value: "", text: "Add filter" },
-            ...Object.entries(rare).map(([value, text]) => ({ value, text }))
-          ]}
+          options={rareOptions}
           onChange={(name) => setAdded(isRare(name) ? name : undefined)}
         />
-        {rangeIn(place.value.query) === "own" && (
-          <>
-            <Field {...fields.moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
-            <Field {...fields.moment("to")} label={`Before (${zoneName()})`} type="datetime-local" />
-          </>
-        )}
+        {rangeIn(place.value.query) === "own" && <OwnRange {...fields} />}
         {shown && <RareField key={shown} {...fields} name={shown} />}
         <Chips keys={keys} />
       </form>
