@@ -182,7 +182,7 @@ describe("npm start on the embedded default", () => {
         const said = yield* first.said(/curl .*\n/)
         assert.match(
           said,
-          /^Quarry is ready: \S+\. Ctrl-C stops it\.\nDashboard: set the password of \S+@\S+ [^\n]*\nhttp:\/\/\S+\/oauth\/confirm\?token=\w{32}\nKey \(shown once\): sk_live_\w+\nData is in [^\n]*\nTry it:\ncurl -H 'Authorization: Bearer sk_live_\w+' '\S+'\n/m
+          /^Quarry is ready: \S+\. Ctrl-C stops it\.\nDashboard: set the password of \S+@\S+ [^\n]*\nhttp:\/\/\S+\/oauth\/confirm\?token=\w{32}\nKey \(shown once\): sk_live_\w+\nData is in [^\n]*\nSearch the open web: [^\n]*\nTry it:\ncurl -H 'Authorization: Bearer sk_live_\w+' '\S+'\n/m
         )
         assert.isAtMost(said.trimEnd().split("\n").length, 12)
       }),
