@@ -116,7 +116,8 @@ const timesOf = (
       search.attempts.send(deadlineIn(clock, 0), entry)
       until = Math.min(shareOf(sentDeadline(search, clock), share, clock), search.deadline - reserveMs)
       return until
-    }
+    },
+    isOver: () => entry.reason === "cut_off"
   }
 }
 

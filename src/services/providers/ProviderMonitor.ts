@@ -68,6 +68,8 @@ export interface AttemptTimes extends Pick<Turn, "account" | "maxWaitMs"> {
   readonly waitUntil: Deadline
   /** The end of the attempt if it is sent now. Called once, when the provider is asked. */
   readonly send: () => Deadline
+  /** True once the attempt is over for a reason that is not the provider's, such as the end of its batch. */
+  readonly isOver: () => boolean
 }
 
 /** For calls that no account pays for: everything until one deadline. */
@@ -77,7 +79,8 @@ export const timesUntil = (deadline: Deadline): Effect.Effect<AttemptTimes> =>
       account: "",
       waitUntil: deadline,
       maxWaitMs: () => timeLeft(clock, deadline),
-      send: () => deadline
+      send: () => deadline,
+      isOver: () => false
     })
   )
 
@@ -174,7 +177,7 @@ export class ProviderMonitor {
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
         if (sent?.isProbe === true) this.coolDown = CoolDown.endProbe(this.coolDown)
-        const isCutOff = this.isCutOff(exit, sent?.until ?? times.waitUntil)
+        const isCutOff = !times.isOver() && this.isCutOff(exit, sent?.until ?? times.waitUntil)
         const refusal = refusalOf(exit) ?? (isCutOff ? late() : undefined)
         const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
         const measure = Metric.update(duration, (now - startedAt) / 1000)

@@ -95,6 +95,8 @@ const caching = "https://developer.mozilla.org/en-US/docs/Web/HTTP/Guides/Cachin
 describe("the examples", () => {
   it("have less than 60 lines in each folder's files", () => {
     for (const folder of readdirSync(examples, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
+      // Descriptions of providers are data.
+      if (folder.name === "providers") continue
       for (const name of readdirSync(new URL(`${folder.name}/`, examples))) {
         assert.isBelow(read(`${folder.name}/${name}`).split("\n").length, 61, `${folder.name}/${name}`)
       }
