@@ -23,7 +23,10 @@ const atNewDatabase = <A, E>(
     Effect.provide(effect, SqlStorage.layer(Postgres.layer({ url, poolSize: 6 })), { local: true })
   )
 
-const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [[1, "initial"]]
+const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
+  [1, "initial"],
+  [2, "app_use"]
+]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
 const expand = Effect.gen(function* () {

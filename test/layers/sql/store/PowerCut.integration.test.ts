@@ -112,6 +112,8 @@ interface Cut {
 const survives = Effect.fnUntraced(function* (operations: ReadonlyArray<Operation>, account: Account, cut: Cut) {
   const directory = yield* temporaryDirectoryIn(storesParent())
   const answered = writeState(operations, cut.moment, cut.kept, cut.random, directory)
+  // The holder of the lock ended with the power, but here it is this process, which lives.
+  rmSync(join(directory, "store", "quarry.pid"), { force: true })
   const exit = yield* Effect.exit(check(join(directory, "store"), account, answered))
   rmSync(directory, { recursive: true })
   return exit
