@@ -141,7 +141,8 @@ export const mutations: ReadonlyArray<Mutation> = [
 /** Copies some folders with the mistake applied. Fails if the mistake no longer matches the sources. */
 export const copyWith = ({ file, from, name, to }: Mutation, rooms: ReadonlyArray<string>): string => {
   const directory = mkdtempSync(join(tmpdir(), "quarry-mutation-"))
-  for (const room of [...rooms, "package.json", "package-lock.json"]) cpSync(join(root, room), join(directory, room), { recursive: true })
+  for (const room of [...rooms, "package.json", "package-lock.json"])
+    cpSync(join(root, room), join(directory, room), { recursive: true })
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
   const path = join(directory, file)
   const parts = readFileSync(path, "utf8").split(from)
