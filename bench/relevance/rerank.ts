@@ -57,7 +57,7 @@ const measure = Effect.fnUntraced(function* ({ queries }: Collection, respond: A
 const rowOf = (name: string, it: { readonly ndcg: number; readonly addedMs: number; readonly changed: number }) =>
   `| ${name} | ${it.ndcg.toFixed(3)} | ${it.addedMs.toFixed(2)} | ${it.changed} |`
 
-/** Prints a table for the folders: a reranker that knows the right order of the first 20 results, and one that fails. */
+/** Prints a table for the folders: a reranker that knows the right order of the first 20 results, and a failing reranker. */
 export const rerankTable = (folders: ReadonlyArray<string>, store: Layer.Layer<DocumentIndex>) =>
   Effect.map(
     Effect.forEach(folders.map(readCollection), (collection) =>

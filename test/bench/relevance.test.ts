@@ -42,7 +42,7 @@ describe("the figures of relevance", () => {
     assert.strictEqual(ndcg(found(relevant, ["x"])), 0)
   })
 
-  it("nDCG is between 0 and 1 whatever was found", () => {
+  it("nDCG is between 0 and 1 for any results", () => {
     const url = fc.constantFrom("a", "b", "c", "d")
     const grades = fc.dictionary(url, fc.constantFrom(1, 2, 3))
     fc.assert(

@@ -228,7 +228,7 @@ const packOrder = {
 
 const drift: Drift = { kind: "order", accountId: "acc_1", objectId: "order_1" }
 
-/** What a reconciliation finds; without it the provider is away. */
+/** What a reconciliation finds; without it the provider is down. */
 const reconciler = (drifts?: ReadonlyArray<Drift>) => {
   const outcome =
     drifts === undefined
@@ -418,7 +418,7 @@ describe("quarry billing", () => {
     })
   )
 
-  it.effect("reconcile fails in one line where the provider is away", () =>
+  it.effect("reconcile fails in one line if the provider is down", () =>
     Effect.gen(function* () {
       const { code, err } = yield* quarry(words("billing reconcile"))
       assert.strictEqual(code, 1)
@@ -882,7 +882,7 @@ describe("quarry index load", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("loads the rest when a line is no document, names the line, and fails", () =>
+  it.effect("loads the rest when a line is not a document, names the line, and fails", () =>
     Effect.gen(function* () {
       const { code, err, loads, out } = yield* load([line(1), "{", line(3)], [])
       assert.deepStrictEqual(
@@ -963,7 +963,7 @@ describe("quarry index load", () => {
     })
   )
 
-  it.effect("--replace with an empty file removes nothing: whoever wants that clears the index", () =>
+  it.effect("--replace with an empty file removes nothing: `index clear` does that", () =>
     Effect.gen(function* () {
       const { code, err, loads } = yield* load([], ["--replace"])
       assert.deepStrictEqual({ code, loads }, { code: 1, loads: [] })

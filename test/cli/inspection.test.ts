@@ -223,7 +223,7 @@ describe("quarry status", () => {
     })
   )
 
-  it.effect("tells whether the index is loading, which is no problem", () =>
+  it.effect("tells whether the index is loading, which is not a problem", () =>
     Effect.gen(function* () {
       for (const [index, text] of [
         [{ loading: true }, /^Index +loading: answers may lack documents and are not cached$/m],

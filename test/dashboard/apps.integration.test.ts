@@ -65,7 +65,7 @@ const statusOf = async (origin: string, token: string): Promise<number> => {
 }
 
 Dashboard.describeDashboard("the connected apps", (it) => {
-  it.effect("are none at first, then listed, and one that is disconnected is out at once", () =>
+  it.effect("are none at first, then listed, and a disconnected app loses access at once", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()
       const { origin, page } = person

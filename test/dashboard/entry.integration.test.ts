@@ -130,7 +130,7 @@ Dashboard.describeDashboard("signing in", (it) => {
     })
   )
 
-  it.effect("an address of another site is no page to go on to", () =>
+  it.effect("an address of another site is not a page to return to", () =>
     Effect.gen(function* () {
       const visitor = yield* Dashboard.visitor()
       const { email, origin, page } = visitor

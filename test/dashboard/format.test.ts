@@ -4,7 +4,7 @@ import { formatMoney, formatNumber, formatRelative, localeFor, waitText } from "
 const now = Date.parse("2026-11-27T12:00:00Z")
 
 describe("figures in English sentences", () => {
-  it("have the reader's order of day and month, whatever the language", () => {
+  it("have the reader's order of day and month in every language", () => {
     const dayFirst = ["de", "tr", "ar-EG", "hi-u-nu-deva", "fa-IR", "en-GB", "fr"]
     for (const language of dayFirst) assert.strictEqual(localeFor(language), "en-GB", language)
     for (const language of ["en-US", "ja", "ja-JP-u-ca-japanese", "zh-TW", "hu"])

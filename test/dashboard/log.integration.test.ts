@@ -132,7 +132,7 @@ Dashboard.describeDashboard("the log", (it) => {
     })
   )
 
-  it.effect("says the same of another account's entry as of one that does not exist", () =>
+  it.effect("treats another account's entry like an unknown one", () =>
     Effect.gen(function* () {
       const [person, other] = [yield* Dashboard.signedIn({ width: 360 }), yield* Dashboard.signedIn()]
       const { page } = person

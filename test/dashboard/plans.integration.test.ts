@@ -28,7 +28,7 @@ Billing.describeBilling(
           await page.getByText("Your plan is now Team.").first().waitFor({ timeout: 20_000 })
           await page.getByText("of 90,000").waitFor()
           await page.getByText("Your plan has no credit packs.").waitFor()
-          // A plan that comes later in the list is an upgrade, whatever it costs.
+          // A plan that comes later in the list is an upgrade at any price.
           await page.getByRole("button", { name: "Upgrade to Business", exact: true }).waitFor()
         })
       })

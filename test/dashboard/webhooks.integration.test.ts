@@ -13,7 +13,7 @@ const receiver = Effect.acquireRelease(
           request.resume()
           response.writeHead(state.status).end()
         }).listen(0, "127.0.0.1", () => {
-          // It listens on a port, so that its address is no text.
+          // It listens on a port, so its address is an object.
           state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
           resolve(state)
         })

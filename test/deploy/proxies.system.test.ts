@@ -196,7 +196,7 @@ describeWithServers("three replicas behind a proxy", () => {
         )
 
         it.effect(
-          "R24: counts each client by its own address, whatever the client says it is",
+          "R24: counts each client by its own address and ignores forged headers",
           () =>
             Effect.gen(function* () {
               const { ports } = yield* Replicas

@@ -66,7 +66,7 @@ const table: ReadonlyArray<readonly [string, Sent, number, number]> = [
   ["no parameters", { ...list, body: request("tools/list") }, 400, -32602],
   ["_meta without the revision", withMeta(metaWithoutVersion), 400, -32602],
   ["_meta without the capabilities", withMeta(metaWithoutCapabilities), 400, -32602],
-  ["a revision that is no text", withMeta({ ...currentMeta, [version]: 1 }), 400, -32602],
+  ["a revision that is not text", withMeta({ ...currentMeta, [version]: 1 }), 400, -32602],
   [
     "capabilities that are a list",
     withMeta({ ...metaWithoutCapabilities, "io.modelcontextprotocol/clientCapabilities": [] }),
@@ -100,7 +100,7 @@ const table: ReadonlyArray<readonly [string, Sent, number, number]> = [
   ["a call without a name", currentRequest("tools/call"), 200, -32602],
   ["a call of an unknown tool", currentCall("nothing"), 200, -32602],
   ["a call of a prototype's member", currentCall("constructor"), 200, -32602],
-  ["a call whose arguments are no object", currentCall("account", 1), 200, -32602],
+  ["a call whose arguments are not an object", currentCall("account", 1), 200, -32602],
   ["a batch", { ...list, body: `[${list.body}]` }, 400, -32600],
   ["a batch without the header", { body: `[${list.body}]`, headers: {} }, 400, -32600],
   ["an id of null", { ...list, body: list.body.replace('"id":1', '"id":null') }, 400, -32600],

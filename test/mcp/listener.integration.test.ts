@@ -70,7 +70,7 @@ describe("tool calls over a socket", () => {
       })
     )
 
-    it.live(`one that was accepted is answered by a listener that drains (Accept: ${accept})`, () =>
+    it.live(`an accepted request is answered by a draining listener (Accept: ${accept})`, () =>
       Effect.gen(function* () {
         const { begun, during, gate } = yield* gated
         const { port, stop } = yield* Listener.start({ during })

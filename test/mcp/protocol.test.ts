@@ -42,7 +42,7 @@ describe("what is answered in JSON-RPC", () => {
     ["a call without parameters", request("tools/call"), {}, 200, [-32602]],
     ["a call without a name", request("tools/call", {}), {}, 200, [-32602]],
     [
-      "a call whose arguments are no object",
+      "a call whose arguments are not an object",
       request("tools/call", { name: "account", arguments: 1 }),
       {},
       200,
@@ -51,7 +51,7 @@ describe("what is answered in JSON-RPC", () => {
     ["a call of an unknown tool", toolCall("nothing"), {}, 200, [-32602]],
     ["a call of a prototype's member", toolCall("constructor"), {}, 200, [-32602]],
     ["an initialization without parameters", request("initialize"), {}, 200, [-32602]],
-    ["a list whose cursor is no text", request("tools/list", { cursor: 1 }), {}, 200, [-32602]],
+    ["a list whose cursor is not text", request("tools/list", { cursor: 1 }), {}, 200, [-32602]],
     ["a call that asks for a task", request("tools/call", { name: "account", task: { ttl: 1 } }), {}, 200, [0]],
     ["nothing", "", {}, 400, [-32700]],
     ["no JSON", "{", {}, 400, [-32700]],
@@ -62,9 +62,9 @@ describe("what is answered in JSON-RPC", () => {
     ["no version", '{"id":1,"method":"ping"}', {}, 400, [-32600]],
     ["version 1.0", '{"jsonrpc":"1.0","id":1,"method":"ping"}', {}, 400, [-32600]],
     ["an id of null", '{"jsonrpc":"2.0","id":null,"method":"ping"}', {}, 400, [-32600]],
-    ["an id that is no integer", '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', {}, 400, [-32600]],
+    ["an id that is not an integer", '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', {}, 400, [-32600]],
     ["an id that is an object", '{"jsonrpc":"2.0","id":{},"method":"ping"}', {}, 400, [-32600]],
-    ["a method that is no text", '{"jsonrpc":"2.0","id":1,"method":1}', {}, 400, [-32600]],
+    ["a method that is not text", '{"jsonrpc":"2.0","id":1,"method":1}', {}, 400, [-32600]],
     ["parameters in a list", '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', {}, 400, [-32600]],
     ["a batch", `[${ping},${request("ping", undefined, 2)}]`, {}, 200, [0, 0]],
     ["a batch of one", `[${ping}]`, {}, 200, [0]],
@@ -80,7 +80,7 @@ describe("what is answered in JSON-RPC", () => {
     ["a batch of revision 2025-03-26", `[${ping}]`, { "mcp-protocol-version": "2025-03-26" }, 200, [0]],
     ["a batch of a revision without batches", `[${ping}]`, { "mcp-protocol-version": "2025-06-18" }, 400, [-32600]],
     ["an empty batch", "[]", {}, 400, [-32600]],
-    ["a batch with something that is no message", `[${ping},1]`, {}, 400, [-32600]],
+    ["a batch with something other than a message", `[${ping},1]`, {}, 400, [-32600]],
     ["a batch with one id twice", `[${ping},${toolCall("account")}]`, {}, 400, [-32600]],
     ["a batch in a batch", `[[${ping}]]`, {}, 400, [-32600]],
     ["a batch of more than 10", `[${Array(11).fill(notification)}]`, {}, 400, [-32600]],
@@ -225,7 +225,7 @@ describe("R35: there is no stream to listen to and no session to end", () => {
           assert.strictEqual(answer.status, 405)
           assert.strictEqual(answer.headers.get("allow"), "POST")
           assert.strictEqual(answer.headers.get("x-request-id"), id)
-          assert.isNull(answer.headers.get("x-ratelimit-limit"), "is no hit")
+          assert.isNull(answer.headers.get("x-ratelimit-limit"), "does not count")
           assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
           assert.deepInclude(answer.json, { jsonrpc: "2.0", id: null })
           assert.strictEqual(answer.json.error.code, -32000)

@@ -187,7 +187,7 @@ describe("web_search", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("R6: what is wrong with any argument is told together, and nothing is charged", () =>
+  it.effect("R6: mistakes in all arguments are reported together, and nothing is charged", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const store = yield* MemoryStore
@@ -504,7 +504,7 @@ describe("the span of a message", () => {
 describe("who may call", () => {
   const ping = request("ping")
 
-  it.effect("R26: every POST counts one hit against the key, whatever is in it", () =>
+  it.effect("R26: every POST counts once against the key, with any body", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const { auth } = yield* aCaller({ plan: "trial" })
@@ -535,7 +535,7 @@ describe("who may call", () => {
 
   const refused: ReadonlyArray<readonly [string, Record<string, string>]> = [
     ["no credential", {}],
-    ["a bearer token that is no key", { authorization: "Bearer eyJhbGciOiJub25lIn0.e30." }],
+    ["a bearer token other than a key", { authorization: "Bearer eyJhbGciOiJub25lIn0.e30." }],
     ["the demo", { "x-demo-origin": demoOrigin, "x-forwarded-for": "192.0.2.1" }],
     ["the marketplace", { "x-marketplace-proxy-secret": marketplaceSecret, "x-marketplace-user": "ada" }]
   ]

@@ -54,7 +54,7 @@ const scrape = Effect.gen(function* () {
   yield* pushes(1)
   const before = collector.bodies.length
   const text = (yield* metrics) ?? ""
-  // The first of them may have been read before the text was. The second has whatever the text has.
+  // The first of them may have been read before the text was. The second has every value of the text.
   yield* pushes(2, before)
   return { text, pushed: collector.bodies.join("\n") }
 })
@@ -98,7 +98,7 @@ const namedIn = (expr: string) => {
     if (after === "(" || keywords.has(name)) return []
     return [{ name, labels: [...after.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = ""]) => label) }]
   })
-  // Matchers were read with their metric: what is left of them are no names.
+  // Matchers were read with their metric: the rest is not a metric name.
   const inBraces = new Set(metrics.flatMap(({ labels }) => labels))
   return { grouped, metrics: metrics.filter(({ name }) => !inBraces.has(name)) }
 }

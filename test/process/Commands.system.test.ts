@@ -67,7 +67,7 @@ const argumentsOf = (id: string): Readonly<Record<string, string>> => ({
 /** There is no payment provider, no batch and no request to show. */
 const expectedFailures = ["batch show", "billing check", "providers try", "request show"]
 
-/** Commands that do not look at the database, and the one that takes any. They work on every schema. */
+/** Commands that do not read the database, and `migrate`. They work on every schema. */
 const worksOnAnySchema = ["status", "billing check", "config", "providers try"]
 
 type Env = Readonly<Record<string, string>>

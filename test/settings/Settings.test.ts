@@ -145,7 +145,7 @@ describe("AppConfig", () => {
     assert.deepStrictEqual(named.toSorted(), Object.keys(contract).toSorted())
   })
 
-  it.effect("an empty variable is one that is not set", () =>
+  it.effect("an empty variable counts as not set", () =>
     Effect.gen(function* () {
       const environment = Object.fromEntries(Object.keys(contract).map((name) => [name, ""]))
       assert.deepStrictEqual(describeSettings(yield* load(environment)), contract)
@@ -522,7 +522,7 @@ describe("AppConfig", () => {
     })
   )
 
-  it.effect("a setting that holds a secret is redacted in the settings themselves, whoever prints them", () =>
+  it.effect("a secret setting is redacted in the settings themselves, in every print", () =>
     Effect.gen(function* () {
       const config = yield* load({
         ...production,

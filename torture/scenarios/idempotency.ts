@@ -77,7 +77,7 @@ const compare = Effect.fnUntraced(function* ({ key }: Keyed, answers: ReadonlyAr
   const texts = new Set(charged.map((answer) => `${answer?.status} ${answer?.text}`))
   if (texts.size > 1) yield* findings.violation(`${key} has ${texts.size} answers: ${[...texts].join(" | ")}`)
   if (charged.filter((answer) => answer?.isReplay === false).length > 1) {
-    yield* findings.violation(`${key} has more than one answer that is no replay`)
+    yield* findings.violation(`${key} has more than one answer that is not a replay`)
   }
   if (charged.some((answer) => answer?.isReplay === true && answer.creditsUsed !== 0)) {
     yield* findings.violation(`${key} has a replay that cost something`)

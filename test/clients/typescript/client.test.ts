@@ -279,7 +279,7 @@ describe("@quarry/client: a network that fails", () => {
       )
     }))
 
-  it("R21: whoever leaves the loop stops the rows that have not started", () =>
+  it("R21: leaving the loop stops the rows that have not started", () =>
     using({ plan: "trial", search: async ({ query }) => (query === "a" ? rows : "never") }, async (test) => {
       const queries = ["a", ...Array.from({ length: 20 }, (_, index) => `never ${index}`)]
       for await (const line of test.client().stream(queries)) if (line.type === "row") break

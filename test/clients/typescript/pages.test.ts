@@ -103,7 +103,7 @@ describe("readPage, with the AI SDK", () => {
       assert.deepInclude(await execute({ url: guide, start: 14 }, call), { content: " world" })
     }))
 
-  it("the second argument holds for every page, whatever the model sends", () =>
+  it("the second argument overrides the model's for every page", () =>
     using(options, async (test) => {
       const tool = readPage(test.client(), { format: "text", max_chars: 3 })
       const execute = tool.execute ?? assert.fail("the tool does nothing")

@@ -39,7 +39,7 @@ describe("the period before", () => {
 describe("whether a figure is as usual", () => {
   const week = [100, 110, 95, 105, 100, 98, 102]
 
-  it("is told from the days before it, and not from too few of them", () => {
+  it("is compared with the days before it, if there are enough of them", () => {
     assert.strictEqual(compareWithUsual(104, week), "usual")
     assert.strictEqual(compareWithUsual(160, week), "higher")
     assert.strictEqual(compareWithUsual(40, week), "lower")

@@ -134,7 +134,7 @@ describe("R62: the options of a draft", () => {
 describe("the code of a search", () => {
   const hostile = `it's "quoted" $HOME \`id\` \\ \${x} {y} % ü 漢\nline`
 
-  it("gives the shell's curl every parameter as it is, whatever it holds", () => {
+  it("gives the shell's curl every parameter unchanged, with any characters", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const draft = { ...readDraft(new URLSearchParams()), query: `${hostile}${text.replaceAll("\0", "")}`, num: "5" }

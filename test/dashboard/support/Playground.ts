@@ -8,8 +8,8 @@ import * as UpstreamServer from "../../support/servers/UpstreamServer.ts"
 import * as Dashboard from "./Dashboard.ts"
 
 /**
- * The dashboard over Postgres, with traces and three providers: one that answers, or finds nothing where the query says so,
- * one that fails (`epsilon_search`), and one that is slow (`zeta_search`). Nobody serves `delta_search`.
+ * The dashboard over Postgres, with traces and three providers: one responds, or finds nothing if the query says so,
+ * one fails (`epsilon_search`), and one is slow (`zeta_search`). Nobody serves `delta_search`.
  */
 
 /** A long name, written from right to left, and a sentence with markup. */

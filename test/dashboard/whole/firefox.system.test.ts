@@ -96,7 +96,7 @@ const blockAllCookies = { "network.cookie.cookieBehavior": 2 }
 
 describeWithFirefox("a Firefox that blocks all cookies", () => {
   it.live(
-    "is told that the dashboard needs them",
+    "learns that the dashboard needs them",
     () =>
       Effect.gen(function* () {
         const { origin } = yield* Dashboard.serve("embedded")

@@ -6,7 +6,7 @@ import * as Dashboard from "../support/Dashboard.ts"
 
 /**
  * The boxes of each page, measured in the browser: with an account of 10,000 searches and long names in both directions,
- * and with one that has nothing.
+ * and with an empty account.
  */
 
 const widths = [360, 390, 768, 1280, 1920, 3840]

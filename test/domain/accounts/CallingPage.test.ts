@@ -25,7 +25,7 @@ describe("R25: the page that a request comes from", () => {
     )
   })
 
-  it("is never both ours and elsewhere, and one that says nothing is neither", () => {
+  it("is never both ours and elsewhere, and neither without an origin", () => {
     fc.assert(fc.property(page, (page) => assert.isFalse(isOwnPage(page, own) && isCrossOrigin(page, own))))
     const silent = { origin: undefined, site: undefined }
     assert.deepStrictEqual([isOwnPage(silent, own), isCrossOrigin(silent, own)], [false, false])

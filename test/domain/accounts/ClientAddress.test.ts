@@ -31,7 +31,7 @@ describe("R24: the network an address is metered by", () => {
     )
   })
 
-  it("is the /64 of an IPv6 address in any spelling, whatever its owner does with the other 64 bits", () => {
+  it("is the /64 of an IPv6 address in any spelling, with any of the other 64 bits", () => {
     fc.assert(
       fc.property(segments(4), segments(4), segments(4), (prefix, one, other) => {
         // ::/64 holds the IPv4-mapped addresses, which are IPv4.
@@ -59,14 +59,14 @@ describe("R24: the network an address is metered by", () => {
     )
   })
 
-  it("is nothing for what is no address", () => {
+  it("is undefined for anything but an address", () => {
     const texts = ["", "unknown", "_hidden", "localhost", "1.2.3", "1.2.3.256", "01.2.3.4", "::1::", "1.2.3.4/8", ":::"]
     for (const text of texts) assert.isUndefined(networkOf(text), text)
   })
 })
 
 describe("R24: the client behind trusted proxies", () => {
-  it("is the socket's address without them, whatever the header says", () => {
+  it("is the socket's address without them, with any header", () => {
     fc.assert(
       fc.property(ipv4, fc.string(), (socket, header) => {
         assert.strictEqual(clientNetwork(socket, header, 0), socket)
@@ -74,7 +74,7 @@ describe("R24: the client behind trusted proxies", () => {
     )
   })
 
-  it("is the entry that the outermost trusted proxy appended, whatever the caller wrote before it", () => {
+  it("is the entry that the outermost trusted proxy appended, after anything the caller wrote", () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: "grapheme-ascii" }), { maxLength: 4 }),
@@ -91,7 +91,7 @@ describe("R24: the client behind trusted proxies", () => {
   const cases: ReadonlyArray<readonly [string, string | undefined, string | undefined, number, string | undefined]> = [
     ["no header: the socket's", "192.0.2.1", undefined, 2, "192.0.2.1"],
     ["fewer entries than hops: the first", "192.0.2.1", "198.51.100.7", 2, "198.51.100.7"],
-    ["an entry that is no address: the next nearer", "192.0.2.1", "unknown, 198.51.100.7", 2, "198.51.100.7"],
+    ["an entry that is not an address: the next nearer", "192.0.2.1", "unknown, 198.51.100.7", 2, "198.51.100.7"],
     ["none is one: the socket's", "192.0.2.1", "unknown", 1, "192.0.2.1"],
     ["a socket without an address: nothing", undefined, "198.51.100.7", 0, undefined]
   ]
@@ -146,7 +146,7 @@ describe("R65: the site that sign-ups of an address are counted by", () => {
     )
   })
 
-  it("is none for this machine, and for text that is no address", () => {
+  it("is none for this machine, and for text other than an address", () => {
     fc.assert(fc.property(octet, octet, octet, (...octets) => assert.isUndefined(siteOf(["127", ...octets].join(".")))))
     for (const text of ["::/64", "::1", "", "nobody", "unix:/run/x"]) assert.isUndefined(clientSite(text), text)
     assert.isUndefined(siteOf("::1"))

@@ -64,7 +64,7 @@ describe("a metadata document", () => {
     ])
   })
 
-  it("R78: is accepted if the app can do without a secret, whatever else it can do", () => {
+  it("R78: is accepted if the app can work without a secret, beside any other method", () => {
     for (const changes of [
       {
         token_endpoint_auth_method: "private_key_jwt",

@@ -98,7 +98,7 @@ describe("what apps read about signing in", () => {
     assert.isUndefined(challengeOf("http://quarry.example", true))
   })
 
-  it("a token without a scope is told which scopes to ask for", () => {
+  it("a token without a scope learns which scopes to ask for", () => {
     assert.strictEqual(
       scopeChallenge(site, ["search", "read"]),
       'Bearer error="insufficient_scope", scope="search read", ' +

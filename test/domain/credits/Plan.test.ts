@@ -209,7 +209,7 @@ describe("the period of an account", () => {
   const now = at("2026-05-20T00:00:00Z")
   const start = at("2026-03-31T10:00:00Z")
 
-  it("is none on the trial, whatever else is known", () => {
+  it("is none on the trial, with any other facts", () => {
     assert.isUndefined(periodAt("trial", undefined, now))
     assert.isUndefined(periodAt("trial", start, now))
   })

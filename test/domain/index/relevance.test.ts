@@ -94,7 +94,7 @@ describe("words", () => {
     assert.strictEqual(guess("Fortran"), "en")
   })
 
-  it("in a row are found as a phrase, whatever stands between them", () => {
+  it("in a row are found as a phrase, with any separator", () => {
     const has = (text: string, phrase: string) => phraseText(text).includes(phraseText(phrase))
     assert.isTrue(has("The «Needle»\nis here.", "needle is"))
     assert.isTrue(has("これは日本語です", "日本語"))

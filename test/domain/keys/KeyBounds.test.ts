@@ -69,7 +69,7 @@ describe("R50: networks of a key", () => {
     "example.com",
     "",
     " 10.0.0.0/8"
-  ])("%s is no network", (text) => assert.isUndefined(canonicalNetwork(text)))
+  ])("%s is not a network", (text) => assert.isUndefined(canonicalNetwork(text)))
 
   it("R50: every IPv4 network is kept in one form, and holds exactly the addresses with its prefix", () => {
     const bits = fc.integer({ min: 0, max: 2 ** 32 - 1 })

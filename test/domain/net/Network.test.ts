@@ -13,7 +13,7 @@ describe("isPrivateNetwork", () => {
     assert.isFalse(isPrivateNetwork(parseNetwork(text) ?? assert.fail()))
   })
 
-  it.each(["", "localhost", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0"])("%j is no network", (text) => {
+  it.each(["", "localhost", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0"])("%j is not a network", (text) => {
     assert.isUndefined(parseNetwork(text))
   })
 })

@@ -71,7 +71,7 @@ describe("isPublicAddress", () => {
     fc.assert(fc.property(closedV4, (address) => assert.isFalse(isPublicAddress(address))))
   })
 
-  it("R53: no IPv6 address with an IPv4 address inside is public, whatever that one is", () => {
+  it("R53: no IPv6 address that contains an IPv4 address is public", () => {
     const wraps = [
       (v4: string) => `::ffff:${v4}`,
       (v4: string) => `::ffff:${hexOf(v4)}`,
@@ -100,7 +100,7 @@ describe("isPublicAddress", () => {
   })
 
   it.each(["", "example.com", "1.2.3", "1.2.3.4.5", "256.1.1.1", "[2606:4700::1]", "fe80::1%eth0", "1.1.1.1/8"])(
-    "R53: %j is no public address",
+    "R53: %j is not a public address",
     (text) => assert.isFalse(isPublicAddress(text))
   )
 })

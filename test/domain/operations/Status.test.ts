@@ -21,7 +21,7 @@ describe("the problems of a deployment", () => {
   })
 
   it.each<[string, Status, RegExp]>([
-    ["a database that is away", withDatabase({ reachable: false, reason: "refused" }), /cannot be reached: refused/],
+    ["an unreachable database", withDatabase({ reachable: false, reason: "refused" }), /cannot be reached: refused/],
     ["a standby", withDatabase({ takes_writes: false }), /takes no writes/],
     ["a database that may forget", withDatabase({ durable: false }), /fsync/],
     ["a server out of connections", withDatabase({ connections: { used: 95, max: 100 } }), /95 of the database's 100/],
@@ -38,7 +38,7 @@ describe("the problems of a deployment", () => {
       /0001_x.*cannot be upgraded/
     ],
     ["overdue holds", status({ holds: { open: 3, overdue: 2 } }), /2 holds are overdue/],
-    ["a Redis that is away", status({ redis: { state: "away", reason: "timeout" } }), /Redis.*timeout/],
+    ["an unreachable Redis", status({ redis: { state: "away", reason: "timeout" } }), /Redis.*timeout/],
     ["no replica at all", status({ replicas: [] }), /No replica is running/],
     [
       "a silent replica that none has started since",
@@ -101,7 +101,7 @@ describe("the successors of silent replicas", () => {
     )
   })
 
-  it("of replicas that crash at each start are each other, up to the one that runs", () => {
+  it("of replicas that crash at each start are each other, up to the running one", () => {
     const replicas = [lifetime("rep_a", 0, 10, true), lifetime("rep_b", 20, 30, true), lifetime("rep_c", 40, now)]
     assert.deepStrictEqual(
       [...successorsOf(replicas)],

@@ -134,7 +134,7 @@ describe("search options", () => {
     )
   })
 
-  it("a body that contradicts itself is invalid as a whole, and so is a list that is no list", () => {
+  it("a body that contradicts itself is invalid as a whole, and so is a value that should be a list", () => {
     for (const [body, field] of [
       [{ after: "2026-02-02", before: "2026-02-01" }, "after"],
       [{ include_domains: "a.org" }, "include_domains"],

@@ -21,7 +21,7 @@ describe("a fair queue", () => {
     assert.deepStrictEqual(order, ["honest", "honest", "honest", "honest", "honest"])
   })
 
-  it("R60: shares time equally between accounts that always have documents, whatever each costs", () => {
+  it("R60: shares time equally between accounts that always have documents, at any cost of each", () => {
     const costs = fc.array(fc.integer({ min: 1, max: 5_000 }), { minLength: 2, maxLength: 5 })
     fc.assert(
       fc.property(costs, (costsMs) => {

@@ -31,7 +31,7 @@ describe("R60: robots.txt by RFC 9309", () => {
     )
   })
 
-  it("R60: the longest rule decides, whatever the order, and the one that allows wins a tie", () => {
+  it("R60: the longest rule decides in any order, and an allowing rule wins a tie", () => {
     const rules = ["Disallow: /", "Allow: /a", "Disallow: /a/b", "Allow: /a/b/c", "Disallow: /t", "Allow: /t"]
     fc.assert(
       fc.property(fc.shuffledSubarray(rules, { minLength: rules.length }), (lines) => {
@@ -91,7 +91,7 @@ describe("R60: robots.txt by RFC 9309", () => {
     }
   })
 
-  it("R83: a hop costs the event loop little, whatever the file and the path", () => {
+  it("R83: a hop costs the event loop little, for any file and path", () => {
     const wildcards = `User-agent: *\n${"Disallow: /*a*a*a*ab\n".repeat(1_000)}`
     const rules = parseRobots(wildcards)
     const cpuMsOf = (run: () => unknown): number => {

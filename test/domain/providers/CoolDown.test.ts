@@ -136,7 +136,7 @@ const eachWalk = (check: Parameters<typeof walk>[2]) =>
     )
   )
 
-describe("whatever happens to it", () => {
+describe("after any sequence of events", () => {
   it("is never open for longer than a day from the last refusal", () =>
     eachWalk((_, kind, { until }, now) => {
       if (kind._tag === "refused" && until !== undefined) assert.isAtMost(until - now, dayMs)

@@ -18,7 +18,7 @@ const address = fc.oneof(
 const reached = (location: string, page: string): URL => new URL(location, page)
 
 describe("ownPath", () => {
-  it("whatever the address, a browser that follows it stays on this origin, at a path with one slash first", () => {
+  it("a browser that follows any address stays on this origin, at a path with one slash first", () => {
     fc.assert(
       fc.property(address, (text) => {
         const path = ownPath(text, site)

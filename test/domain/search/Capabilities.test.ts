@@ -55,7 +55,7 @@ describe("planCalls", () => {
     )
   })
 
-  it("asks for no page that the upstream does not have: fewer rows are no error", () => {
+  it("asks for no page that the upstream does not have: fewer rows are not an error", () => {
     const two: Capabilities = { ...everything, paging: { kind: "fixed", pageSize: 10, maxPages: 2 } }
     const { first, following } = planned(two, { num: 15, page: 2 })
     assert.deepStrictEqual([first.page, following.length], [2, 0])

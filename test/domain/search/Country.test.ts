@@ -31,7 +31,7 @@ describe("countryCode", () => {
   })
 
   it.each(["", "antarctica", "zz", "germany france", "constructor", "x".repeat(100_000)])(
-    "R43: %j is no country",
+    "R43: %j is not a country",
     (text) => {
       assert.isUndefined(countryCode(text))
     }

@@ -25,7 +25,7 @@ describe("R8: the supported countries", () => {
     }
   })
 
-  it("letters outside ASCII spell none, whatever their lower case", () => {
+  it("letters outside ASCII never spell one, even if their lower case does", () => {
     assert.strictEqual("\u212ae".toLowerCase(), "ke")
     assert.isUndefined(parseGeo("\u212ae"))
   })

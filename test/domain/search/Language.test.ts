@@ -21,7 +21,7 @@ describe("placeOfLanguage", () => {
     assert.deepStrictEqual(placeOfLanguage(tag), place)
   })
 
-  it("R43: any text is no language, or one that a search can have", () => {
+  it("R43: any text is either rejected or a valid language", () => {
     const tag = fc.oneof(fc.string(), fc.stringMatching(/^[a-z]{2,3}([-_][A-Za-z]{4})?([-_][A-Za-z]{2})?$/))
     fc.assert(
       fc.property(tag, (text) => {

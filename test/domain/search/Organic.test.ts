@@ -85,7 +85,7 @@ describe("R12: the same result", () => {
   })
 })
 
-describe("R12: rows that are no results", () => {
+describe("R12: rows other than results", () => {
   const dropped = [
     "",
     "/relative",
@@ -157,7 +157,7 @@ describe("R12: the cut", () => {
     )
   })
 
-  it("fewer rows than num are no error, nor are none", () => {
+  it("fewer rows than num are not an error, nor are none", () => {
     assert.strictEqual(rank([row("https://a.com")], 20).length, 1)
     assert.deepStrictEqual(rank([], 20), [])
   })
@@ -255,7 +255,7 @@ describe("R12: plain text", () => {
     ["&lt;b&gt; makes text bold", "<b> makes text bold"],
     ["&amp;lt;", "&lt;"],
     ["&amp;amp;", "&amp;"],
-    // What is no tag of HTML is text.
+    // Anything but an HTML tag is text.
     ["a < b > c", "a < b > c"],
     ["1<2 && 3>2", "1<2 && 3>2"],
     ["Array<string> explained", "Array<string> explained"],
@@ -279,7 +279,7 @@ describe("R12: plain text", () => {
     assert.deepStrictEqual([plain?.title, plain?.snippet], ["T & <p>t", "S & <p>s"])
   })
 
-  it("is well-formed, trimmed, on one line and without NUL, whatever came", () => {
+  it("is well-formed, trimmed, on one line and without NUL, for any input", () => {
     const pieces = fc.constantFrom(
       "<b",
       ">",
@@ -375,7 +375,7 @@ describe("R12: text that is not HTML", () => {
     it(`${JSON.stringify(text)} reads ${JSON.stringify(shown)}`, () => assert.strictEqual(shownText(text), shown))
   }
 
-  it("has no control characters, whatever came, and keeps text without tags and entities", () => {
+  it("has no control characters for any input, and keeps text without tags and entities", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
         assert.notMatch(shownText(text), /\p{Cc}/u)
@@ -457,7 +457,7 @@ describe("rank", () => {
 })
 
 describe("R12: limits of a result", () => {
-  it("a URL above 2,048 characters is no result", () => {
+  it("a row with a URL above 2,048 characters is dropped", () => {
     const longest = `https://a.test/${"x".repeat(maxUrlUnits - 15)}`
     assert.strictEqual(longest.length, 2_048)
     assert.deepStrictEqual(ranked([`${longest}x`, longest]), [longest])

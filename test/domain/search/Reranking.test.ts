@@ -12,7 +12,7 @@ const resultsOf = (count: number) =>
   }))
 
 describe("R86: reorder", () => {
-  it("keeps every result once, whatever part of the first ones an order names", () => {
+  it("keeps every result once, even if an order names only some", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }).chain((count) =>

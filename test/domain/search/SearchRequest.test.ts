@@ -165,7 +165,7 @@ const valid: Record<(typeof fields)[number], string> = {
 }
 
 describe("R4: parameters", () => {
-  it("outside the table are ignored, whatever their value", () => {
+  it("outside the table are ignored with any value", () => {
     const extra = { q: "x", Query: "x", lang: ["a", "b"], "": "", constructor: "x", toString: null, api_key: "k" }
     assert.deepStrictEqual(served({ ...valid, ...extra }), served(valid))
   })
@@ -233,7 +233,7 @@ describe("R5: integers", () => {
     assert.strictEqual(served({ query: "a", page: "0005" }).page, 5)
   })
 
-  it("a JSON number is no text of a query string", () => {
+  it("a JSON number is not text of a query string", () => {
     assert.deepStrictEqual(invalidFields({ query: "a", page: 1, num: 10 }), ["page", "num"])
   })
 
@@ -337,7 +337,7 @@ describe("R8: geo", () => {
     ["zz", ""],
     ["constructor", ""],
     ["z".repeat(100_000), ""]
-  ])("R70: %s is told at most the nearest code", (geo, suggestion) => {
+  ])("R70: %s gets at most the nearest code as a hint", (geo, suggestion) => {
     const { message } = refused({ query: "a", geo })
     assert.strictEqual(message, `geo "${geo.slice(0, 32)}" is not a supported country code.${suggestion}`)
   })
@@ -346,7 +346,7 @@ describe("R8: geo", () => {
     assert.isBelow(refused({ query: "a", geo: "z".repeat(100_000) }).message.length, 200)
   })
 
-  it("what is no string is invalid_request", () => {
+  it("anything but a string is invalid_request", () => {
     for (const geo of [null, 1, true, {}, ["us"]]) assert.deepStrictEqual(invalidFields({ query: "a", geo }), ["geo"])
   })
 })
@@ -363,7 +363,7 @@ describe("R9: locale", () => {
     })
   }
 
-  it("any pair of letters is accepted in either case, whatever the country, and answered in lower case", () => {
+  it("any pair of letters is accepted in either case, and returned in lower case", () => {
     assert.strictEqual(served({ query: "a", geo: "jp", locale: "DE-ch" }).locale, "de-ch")
     assert.strictEqual(served({ query: "a", locale: "Qq-XX" }).locale, "qq-xx")
   })

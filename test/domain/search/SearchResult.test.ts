@@ -29,7 +29,7 @@ describe("the body of a search", () => {
   })
 
   for (const field of ["id", "target", "query", "geo", "locale", "page", "results"] as const) {
-    it(`without ${field} is no body`, () => {
+    it(`without ${field} is not a body`, () => {
       const { [field]: _, ...rest } = body
       assert.throws(() => encode(rest))
     })

@@ -8,7 +8,7 @@ const marketplace = { "x-marketplace-proxy-secret": "new secret", "x-marketplace
 
 describe("callers over real HTTP", () => {
   it.live(
-    "the demo, a subscriber and a person with their keys are admitted, and after the person has left nothing of theirs",
+    "the demo, a subscriber and a person with their keys are admitted, and nothing of a deleted person is",
     () =>
       Effect.gen(function* () {
         const port = yield* freePort

@@ -86,7 +86,7 @@ describe("sign-in over real HTTP", () => {
   )
 
   it.live(
-    "with a mail server, whoever reads an address's mail chooses its password, and opening the link does nothing",
+    "with a mail server, the reader of an address's mail chooses its password, and opening the link changes nothing",
     () =>
       Effect.gen(function* () {
         const [port, { port: smtp, said }] = [yield* freePort, yield* mailServer("220 test ESMTP")]

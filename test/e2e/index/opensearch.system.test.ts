@@ -32,7 +32,7 @@ describe("documents in OpenSearch or Elasticsearch", () => {
         }
         const command = yield* spawned("src/cli.ts", ["index", "load", pages, "--provider", "engine", "--json"], env)
         const loaded = yield* command.ended
-        assert.strictEqual(loaded.code, 1, "a line is no document")
+        assert.strictEqual(loaded.code, 1, "a line is not a document")
         const { problems, ...counts } = JSON.parse(loaded.stdout)
         assert.deepStrictEqual([counts, problems.length], [{ loaded: 1, removed: 0, failed: 1 }, 1])
 

@@ -45,7 +45,7 @@ const unready = (port: number) =>
 const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.timed(effect), ([duration, value]) => ({ ms: Duration.toMillis(duration), value }))
 
-describe("a process that is told to stop", () => {
+describe("a process that receives SIGTERM", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it.live(
       `${signal}: answers what it accepted, tells so on the private listener, closes its storage last, exits 0`,
@@ -79,7 +79,7 @@ describe("a process that is told to stop", () => {
       yield* server.signal("SIGTERM")
       const draining = yield* unready(server.ports.admin)
       assert.deepStrictEqual(draining, { status: 503, ready: false, listener: "draining" })
-      // A connection from before, which the response closes, and one that is opened now.
+      // An earlier connection, which the response closes, and a new one.
       const late = yield* connect(server.ports.public)
       for (const client of [open, late]) yield* client.send(search("wait 1"))
       const responses = [...(yield* open.closed), ...(yield* late.closed)]

@@ -86,7 +86,7 @@ describe("quarry on the embedded store", () => {
   )
 
   it.effect.skipIf(!existsSync("/dev/full"))(
-    "a result that a full disk does not take is exit 1 with one line; a reader that has left is no failure",
+    "a result that a full disk rejects is exit 1 with one line; a closed pipe is not a failure",
     () =>
       Effect.sync(() => {
         const shell = (line: string) =>

@@ -167,7 +167,7 @@ describe("telemetry", () => {
         assert.strictEqual(server.parentSpanId, remote.spanId)
         assert.strictEqual(answer.headers.get("traceresponse"), `00-${remote.traceId}-${server.spanId}-01`)
 
-        // No orphan: whatever has a parent has one that was exported, or the caller's.
+        // No orphan: every parent was exported or is the caller's.
         const ids = new Set([remote.spanId, ...collector.spans.map(({ spanId }) => spanId)])
         for (const span of collector.spans) {
           if (span.parentSpanId !== "") assert.isTrue(ids.has(span.parentSpanId), span.name)
@@ -338,13 +338,13 @@ describe("telemetry", () => {
   }
 
   it.live(
-    "no secret and no search is in anything that is exported or printed, whatever fails",
+    "no secret and no search is in anything exported or printed, in any failure",
     () =>
       Effect.gen(function* () {
         const collector = yield* Collector.start()
         const { address, process, secret } = yield* start(collector.url, talkative)
         assertTellsNone(collector, yield* provoke(process, address, secret), secret)
-        // The collector itself is told its secrets: one signal's own before that of all.
+        // The collector itself receives its secrets: a signal's own before the common one.
         assert.strictEqual(collector.keys.get("/v1/traces"), `${canaries.otlp}-of-traces`)
         assert.strictEqual(collector.keys.get("/v1/metrics"), canaries.otlp)
       }),

@@ -14,7 +14,7 @@ type State = (typeof states)[number]
 
 /**
  * R22, written out: which credential is judged, by what is present of Authorization, Marketplace, Cookie and Demo.
- * `refused` is 401 whatever the validity; so is nothing at all.
+ * `refused` is 401, valid or not; so is a missing credential.
  */
 const judged: Readonly<Record<string, "key" | "marketplace" | "session" | "demo" | "refused">> = {
   "----": "refused",
@@ -101,7 +101,7 @@ type Headers = Readonly<Record<string, string>>
 
 interface Variant {
   readonly state: State
-  /** The content of `Authorization` where it is no key. */
+  /** Contents of `Authorization` other than a key. */
   readonly kind?: "oauth"
   readonly name: string
   readonly headers: Headers
@@ -262,7 +262,7 @@ export const credentialTable = (it: Vitest.MethodsNonLive<Accounts | KeyStore | 
           assert.strictEqual(answer.status, status, `${name}: ${answer.text}`)
           if (status === 401) {
             assert.strictEqual(answer.json.error, "unauthorized")
-            assert.isNull(answer.headers.get("x-ratelimit-limit"), "a 401 is no hit (R1)")
+            assert.isNull(answer.headers.get("x-ratelimit-limit"), "a 401 does not count (R1)")
           }
           // Its key or the account itself is gone.
           if (status !== 401 && route.accepts === sessionOnly) person = yield* aPerson

@@ -193,7 +193,7 @@ describe("R25: requests with a session's cookie", () => {
     readonly method: string
     readonly path: string
     readonly body?: string
-    /** The status of an answer to a request from elsewhere, and of one that does not say where it comes from. */
+    /** The status of a request from another site, and of a request without an origin. */
     readonly elsewhere: number
     readonly silent: number
     readonly own: number
@@ -234,7 +234,7 @@ describe("R25: requests with a session's cookie", () => {
             assert.strictEqual(answer.status, status, `Origin: ${origin}, Sec-Fetch-Site: ${site}`)
             if (status !== 401) continue
             assert.strictEqual(answer.json.error, "unauthorized")
-            assert.isNull(answer.headers.get("x-ratelimit-limit"), "a 401 is no hit (R1)")
+            assert.isNull(answer.headers.get("x-ratelimit-limit"), "a 401 does not count (R1)")
           }
         }
       }).pipe(Effect.provide(layer))
@@ -280,7 +280,7 @@ describe("R25: requests with a session's cookie", () => {
         assert.deepStrictEqual(
           yield* send({ origin }),
           alike(withoutHeader),
-          "our own Origin is no header of our script"
+          "our own Origin does not replace our script's header"
         )
         assert.deepStrictEqual(yield* send({ "x-quarry-dashboard": "1" }), alike(200))
         assert.deepStrictEqual(yield* send({ "x-quarry-dashboard": "1", origin: "https://evil.test" }), alike(401))

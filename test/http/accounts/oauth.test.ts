@@ -237,7 +237,7 @@ describe("the pages where people let apps in", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("a newcomer signs up on the way, and is told when a mail must be read first", () =>
+  it.effect("a newcomer signs up on the way, and learns if an email must be confirmed first", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       assert.include((yield* api.get(`/oauth/sign-in?${signed}`)).text, 'href="/oauth/sign-up?client_id=app&amp;')

@@ -118,7 +118,7 @@ describe("the private listener", () => {
         yield* monitor({ name: "brave", search: () => Effect.fail(refusal) })
         const search = () => Effect.succeed([])
         yield* monitor({ name: "own", search, isLoading: Effect.succeed(true) })
-        yield* monitor({ name: "away", search, isLoading: Effect.die("the store is away") })
+        yield* monitor({ name: "away", search, isLoading: Effect.die("the store is down") })
         yield* check(searchRequest(), 1_000)
         const { providers } = JSON.parse((yield* get("/providers")).text)
         assert.deepInclude(providers[0], {

@@ -286,7 +286,7 @@ describe("POST /webhooks/billing", () => {
     )
   })
 
-  it.effect("R47: another's delivery is 401, whatever credential of ours comes with it", () =>
+  it.effect("R47: a forged delivery is 401, with any of our credentials", () =>
     Effect.gen(function* () {
       const { auth, headers } = yield* aPerson
       for (const credential of [{}, auth, headers]) {

@@ -76,7 +76,7 @@ interface Form {
   readonly name: string
   readonly send: Send
   readonly textOf: (answer: TestApi.Answer) => unknown
-  /** How one page that was not found is told. */
+  /** The form of a page that was not found. */
   readonly unread: (answer: TestApi.Answer) => void
   readonly quota: number
 }
@@ -176,7 +176,7 @@ describe.each(Object.entries(forms))("/compat/%s", (path, { name, quota, send, t
     }).pipe(Effect.provide(everything))
   )
 
-  it.effect("R59: a page that cannot be read is told in its form, and is free", () =>
+  it.effect("R59: an unreadable page is reported in the service's form, and is free", () =>
     Effect.gen(function* () {
       const caller = yield* growth
       unread(yield* send(yield* TestApi.make, "https://site.test/gone", caller.auth))

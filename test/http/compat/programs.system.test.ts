@@ -47,7 +47,7 @@ const plain = (results: ReadonlyArray<Body>): ReadonlyArray<Row> =>
 const searxng = { source: "searxng", read: ({ results }: Body) => plain(results) } as const
 const tavily = { source: "tavily", read: ({ results }: Body) => plain(results) } as const
 
-/** Fails as LangChain and n8n do where one of the four is no list. */
+/** Fails as LangChain and n8n do if one of the four is not a list. */
 const langchainJs = ({ answers, infoboxes, results, suggestions }: Body): ReadonlyArray<Row> => {
   if (!results.length && !answers.length && !infoboxes.length && !suggestions.length) return []
   return results.map((row: Body) => [row.url || "", row.title || "", row.content || ""])
@@ -227,7 +227,7 @@ describe("programs for other services", () => {
     }).pipe(Effect.provide(everything))
   )
 
-  it.live("R43: each sees a status of failure while the provider is away", () =>
+  it.live("R43: each sees an error status while the provider is down", () =>
     Effect.gen(function* () {
       const { port } = yield* listen
       const { secret } = yield* payer
@@ -235,7 +235,7 @@ describe("programs for other services", () => {
         const { status } = yield* answerTo(port, requestOf(name, secret))
         assert.strictEqual(status, 502, name)
       }
-    }).pipe(Effect.provide(everythingOver(Effect.fail(new UpstreamError({ message: "The provider is away." })))))
+    }).pipe(Effect.provide(everythingOver(Effect.fail(new UpstreamError({ message: "The provider is down." })))))
   )
 
   it.live("R43: a proxy on this machine that is not trusted makes nobody a caller of this machine", () =>

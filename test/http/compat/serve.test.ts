@@ -124,7 +124,7 @@ const assertForm = ({ isOwnEnvelope, messageIn }: Form, answer: TestApi.Answer, 
 const growth = aCaller({ plan: "growth" })
 
 describe.each(Object.entries(forms))("/compat/%s", (name, form) => {
-  it.effect("R43: is 404 unless it is turned on, whatever the credential", () =>
+  it.effect("R43: is 404 with every credential unless it is turned on", () =>
     Effect.gen(function* () {
       const { auth } = yield* growth
       const answer = yield* send(yield* TestApi.make, form, "css", auth)
@@ -374,7 +374,7 @@ describe("calls without a key", () => {
     }).pipe(Effect.provide(withKeyless()))
   )
 
-  it.effect("R43: are never taken through a proxy that is not trusted, beside one that is", () =>
+  it.effect("R43: are never accepted through an untrusted proxy beside a trusted one", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const status = (headers: Record<string, string>) =>

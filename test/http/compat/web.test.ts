@@ -60,7 +60,7 @@ describe("/compat/perplexity with several questions", () => {
     }).pipe(Effect.provide(everything))
   )
 
-  it.effect("R43: one that fails leaves the others' results, and a failure is never an answer without results", () =>
+  it.effect("R43: a failed search leaves the others' results, and a failure is never an empty response", () =>
     Effect.gen(function* () {
       const { post } = yield* calling
       const partial = yield* post("/compat/perplexity", { query: ["first", "fail"] })

@@ -96,7 +96,7 @@ const policy =
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 describe("GET /docs", () => {
-  it.effect("is small, carries a strict policy, and names a stylesheet that is kept for ever", () =>
+  it.effect("is small, has a strict policy, and names a stylesheet that is cached forever", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const answer = yield* api.get("/docs", { "accept-encoding": "identity" })
@@ -124,7 +124,7 @@ describe("GET /docs", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("answers 304 to a reader who has it, in whatever coding, and sends it again when it is another", () =>
+  it.effect("responds 304 in every coding to a reader who has it, and sends it again after a change", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       for (const path of ["/docs", "/openapi.json"]) {

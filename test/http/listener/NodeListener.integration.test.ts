@@ -43,7 +43,7 @@ describe("what Node's parser refuses is answered 400 with the envelope, and the 
     ["a header without a name", "GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n"],
     ["a folded header", "GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\nbroken\r\n\r\n"],
     ["a target with a space", "GET /v1/ me HTTP/1.1\r\nHost: a\r\n\r\n"],
-    ["a Content-Length that is no number", "POST /v1/bulk HTTP/1.1\r\nHost: a\r\nContent-Length: ten\r\n\r\n"],
+    ["a Content-Length that is not a number", "POST /v1/bulk HTTP/1.1\r\nHost: a\r\nContent-Length: ten\r\n\r\n"],
     ["two Content-Lengths", "POST /v1/bulk HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
     [
       "Content-Length beside Transfer-Encoding",
@@ -153,7 +153,7 @@ describe("hosts and targets", () => {
     )
   }
 
-  it.live("R22: two Authorization headers are no credential, also where each is the same valid key", () =>
+  it.live("R22: two Authorization headers are not a credential, even with the same valid key", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start()
       const again = [`Authorization: Bearer ${secret}`, "Connection: close"]
@@ -244,7 +244,7 @@ describe("protocols that are offered and not taken", () => {
     })
   )
 
-  it.live("Expect: 100-continue is told to continue, and answered", () =>
+  it.live("Expect: 100-continue gets 100 Continue, then the response", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start()
       const connection = yield* connect(port)
@@ -367,7 +367,7 @@ describe("slow and large senders", () => {
     })
   )
 
-  it.live("R1: an early 401 reaches a client that still sends, and the rest is not waited for", () =>
+  it.live("R1: an early 401 reaches a client that is still sending, without reading the rest", () =>
     Effect.gen(function* () {
       const { port } = yield* Listener.start()
       const responses = yield* exchange(port, bulk(1024 ** 3, "Bearer wrong"), Buffer.alloc(1024 * 1024, "a"))
@@ -458,7 +458,7 @@ describe("a client that has sent its request and closes its direction", () => {
     })
   )
 
-  it.live("R21: is told from one that has left, whose request ends", () =>
+  it.live("R21: is distinguished from a disconnected client, whose request ends", () =>
     Effect.gen(function* () {
       let running = 0
       const { port } = yield* Listener.start({

@@ -233,7 +233,7 @@ describe("GET /v1/page", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.effect("R44: a page that was charged is answered again for nothing, and one that was not is read again", () =>
+  it.effect("R44: a charged page is replayed for free, and an uncharged page is read again", () =>
     Effect.gen(function* () {
       const caller = yield* growth
       const keyed = { "idempotency-key": "k" }

@@ -19,7 +19,7 @@ const calling = Effect.gen(function* () {
 })
 
 describe("errors that say what to do (R71)", () => {
-  it.effect("a missing parameter names the unknown one that was probably meant", () =>
+  it.effect("a missing parameter names the unknown parameter that was probably meant", () =>
     Effect.gen(function* () {
       const { get, post } = yield* calling
       for (const name of ["q", "qeury", "search", "Query"]) {

@@ -46,7 +46,7 @@ describe("R4: a value whose percent-encoding is broken or not UTF-8", () => {
     )
   }
 
-  it.effect("is told so, whatever else would be wrong with it", () =>
+  it.effect("is reported first, before any other mistake", () =>
     Effect.gen(function* () {
       const caller = yield* aCaller({ plan: "trial" })
       const api = yield* TestApi.make

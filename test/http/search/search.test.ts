@@ -445,7 +445,7 @@ describe("POST /v1/bulk", () => {
     }).pipe(Effect.provide(services(providers)))
   )
 
-  it.effect("R3: no content type is 400 on the whole body, and so is no body", () =>
+  it.effect("R3: a missing content type is 400 for the whole body, and so is a missing body", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       // A text would be given a content type; bytes are not.

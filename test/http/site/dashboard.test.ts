@@ -11,7 +11,7 @@ import { startingAt } from "../../support/Time.ts"
 
 const layer = services(providing(() => Effect.succeed(found(3))))
 
-/** Somebody who is signed in, with a key of theirs. */
+/** A signed-in person with a key. */
 const aPerson = Effect.fnUntraced(function* (choice: PlanChoice) {
   const api = yield* TestApi.make
   const caller = yield* aCaller(choice)
@@ -252,7 +252,7 @@ describe("another account's ids", () => {
   /** Requests with an id in them, and ids of the same kind that are another account's, or nobody's. */
   const requestId = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
-  it.effect("answer as ids that do not exist, byte for byte, whatever the credential", () =>
+  it.effect("respond as unknown ids do, byte for byte, to every credential", () =>
     Effect.gen(function* () {
       const person = yield* aPerson({ plan: "growth" })
       const other = yield* aPerson({ plan: "growth" })

@@ -80,7 +80,7 @@ const isRegistryEntry = new Ajv().compile(
 )
 
 describe("the documents by which programs find the MCP endpoint", () => {
-  it("have the form of their published schemas, whatever the address of the deployment", () => {
+  it("have the form of their published schemas at any address of the deployment", () => {
     for (const [origin, name] of [
       ["https://quarry.example.org", "org.example.quarry/quarry"],
       ["http://localhost:3000", "localhost/quarry"],

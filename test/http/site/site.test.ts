@@ -62,7 +62,7 @@ describe("R34: addresses for people", () => {
     }).pipe(Effect.provide(running))
   )
 
-  it.effect("gives the dashboard the names of targets, whatever characters they have (R73)", () =>
+  it.effect("gives the dashboard the names of targets with any characters (R73)", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const { text } = yield* api.get("/dashboard")
@@ -99,7 +99,7 @@ describe("R34: addresses for people", () => {
     }).pipe(Effect.provide(running))
   )
 
-  it.effect("script and style are named by their content, kept for ever and compressed", () =>
+  it.effect("script and style are named by their content, cached forever and compressed", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
       const paths = assetsIn((yield* api.get("/dashboard")).text)

@@ -49,7 +49,7 @@ describe("Emails", () => {
     })
   )
 
-  it.live("one that a server refuses is logged without its text", () =>
+  it.live("an email that a server refuses is logged without its text", () =>
     Effect.gen(function* () {
       const { port } = yield* mailServer("554 not today")
       const lines: Array<string> = []

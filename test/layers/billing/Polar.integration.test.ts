@@ -45,7 +45,7 @@ describe("R42: the provider's customer of an account", () => {
     })
   )
 
-  it.effect("R32: is the one of the same address where that has no account, or one that is gone", () =>
+  it.effect("R32: is the customer of the same address if it has no account or a deleted account", () =>
     Effect.gen(function* () {
       const { fake, provider } = yield* polar()
       const free = fake.model.createCustomer(undefined, "Ada@example.com")

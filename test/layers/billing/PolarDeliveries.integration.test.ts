@@ -77,7 +77,7 @@ describe("deliveries of the fake", () => {
     })
   )
 
-  it.live("that failed come again with the same id and the same body, after one that followed", () =>
+  it.live("that failed come again with the same id and body, even after a later delivery", () =>
     Effect.gen(function* () {
       const { buy, nudges, receiver } = yield* delivering({ retryMs: 200 }, [500])
       yield* buy()

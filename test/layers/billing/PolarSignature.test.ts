@@ -69,7 +69,7 @@ describe("R37: a delivery is refused", () => {
     ["with an id of 129 characters", { id: "a".repeat(129) }],
     ["with a line end in its id", { id: `${id}\n` }],
     ["without a time", { timestamp: undefined }],
-    ["with a time that is no number", { timestamp: "now" }],
+    ["with a time that is not a number", { timestamp: "now" }],
     ["without a signature", { signature: undefined }],
     ["with an empty signature", { signature: "v1," }],
     ["with a signature of another version", { signature: signedWhole.replace("v1,", "v2,") }],

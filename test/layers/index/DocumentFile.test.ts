@@ -32,7 +32,7 @@ describe("DocumentFile", () => {
     [lines({ ...page(3), url: "ftp://example.org" }), "line 3: url must be an absolute http(s) address"],
     [lines({ ...page(3), title: undefined }), "line 3: title "],
     [JSON.stringify("x".repeat(1_000_001)), "line 3: longer than 1000000 characters"]
-  ] as const)("names the line that is no document", ([line, message]) =>
+  ] as const)("names the line without a document", ([line, message]) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(read("a.jsonl", `${lines(page(1))}\n\n${line}\n`))
       assert.include(failure.message, message)

@@ -36,7 +36,7 @@ const page = (title: string) => `<title>${title}</title><p>Words.</p>`
 
 describe("a folder", () => {
   live(
-    "has a document for each HTML and Markdown file, and a problem for each that is no page",
+    "has a document for each HTML and Markdown file, and a problem for each file without a page",
     Effect.gen(function* () {
       const folder = yield* folderOf({
         "index.html": page("Start"),

@@ -29,7 +29,7 @@ const reference = (admittedAt: ReadonlyArray<number>, limit: number, now: number
 }
 
 describe("RateLimiterMemory", () => {
-  it.effect("R27: decides as a count over the whole history does, whatever the arrivals", () =>
+  it.effect("R27: decides as a count over the whole history does, for any arrivals", () =>
     Effect.gen(function* () {
       const arrivals = fc.array(
         fc.record({

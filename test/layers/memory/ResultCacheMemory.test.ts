@@ -57,7 +57,7 @@ describe("ResultCacheMemory: bounds", () => {
     assert.isDefined(store.get("key 399", 0))
   })
 
-  it("an answer above 256 KiB is not kept, and one that was there is gone", () => {
+  it("an answer above 256 KiB is not kept, and replaces an earlier one", () => {
     const store = new AnswerStore({ ttl, capacity: 10 })
     store.set("a", answer(1), 0)
     store.set("a", answer(maxAnswerBytes), 0)

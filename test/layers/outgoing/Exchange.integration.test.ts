@@ -11,7 +11,7 @@ const limits: Exchange.ExchangeLimits = {
   maxReceivedBytes: 200 * 1024
 }
 
-/** The port of a server that sends this to whatever it is sent, and closes the connection. */
+/** The port of a server that responds to anything with this, and closes the connection. */
 const serve = (answer: string) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly port: number; readonly close: () => void }>((resume) => {

@@ -163,7 +163,7 @@ const onUncaught = (error: unknown): void => void uncaught.push(error)
 
 type Counts = Readonly<Record<string, number>>
 
-/** What keeps the process alive, by its kind. Read outside timers, because one that runs counts itself. */
+/** What keeps the process alive, by its kind. Read outside timers, because a running timer counts itself. */
 const resources = Effect.callback<Counts>((resume) => {
   setImmediate(() => {
     const counts: Record<string, number> = {}

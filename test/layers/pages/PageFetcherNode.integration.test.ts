@@ -189,7 +189,7 @@ const names: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 const resolve = async (host: string) => names[host] ?? []
 
-/** Addresses that are no addresses of a page at all: they never reach the fetcher. */
+/** Addresses that cannot be of a page: they never reach the fetcher. */
 const malformed = [
   "http://127.0.0.1%00.example/",
   "http://[::1%25lo]/",
@@ -503,7 +503,7 @@ describe("PageFetcherNode", () => {
   )
 
   it.live(
-    "R59: a robots.txt with an error disallows, one that is not there allows, and one without a host is unreachable",
+    "R59: a robots.txt with an error disallows, a missing one allows, and one without a host is unreachable",
     () =>
       Effect.gen(function* () {
         for (const [status, expected] of [

@@ -184,7 +184,7 @@ describe("R86: the response of an http provider", () => {
       return Result.isSuccess(result) ? result.success.length : result.failure.reason
     })
 
-  it.live("R14: JSON that is no answer is malformed, and a count of zero is an answer", () =>
+  it.live("R14: JSON without the expected form is malformed, and a count of zero is an answer", () =>
     Effect.gen(function* () {
       for (const body of [{}, [], { unrelated: true }, null, "text", { web: { results: "none" } }])
         assert.strictEqual(yield* reasonOf(json(body)), "malformed", JSON.stringify(body))

@@ -213,7 +213,7 @@ describe("ProviderFile", () => {
       "QUARRY_PROVIDERS (providers.json): extra is not allowed here"
     ],
     [
-      "a provider that is no object",
+      "a provider that is not an object",
       { providers: { a: "hunter2" }, targets: {} },
       "QUARRY_PROVIDERS (providers.json): providers.a must be an object"
     ],
@@ -251,7 +251,7 @@ describe("ProviderFile", () => {
         ] as const
     ),
     [
-      "an address that is no text",
+      "an address that is not text",
       withMeta({ url: 1 }),
       "QUARRY_PROVIDERS (providers.json): providers.meta.url must be a string"
     ],
@@ -271,7 +271,7 @@ describe("ProviderFile", () => {
       "QUARRY_PROVIDERS (providers.json): providers.meta.headers must be an object of header names and values"
     ],
     [
-      "a header that is no text",
+      "a header that is not text",
       withMeta({ headers: { a: 1 } }),
       "QUARRY_PROVIDERS (providers.json): providers.meta.headers.a must be a string"
     ],
@@ -306,7 +306,7 @@ describe("ProviderFile", () => {
       `QUARRY_PROVIDERS (providers.json): targets.omega_search is not a target; the targets are ${targets.join(", ")}`
     ],
     [
-      "a target that is no list",
+      "a target that is not a list",
       { providers: {}, targets: targetsOf(1) },
       "QUARRY_PROVIDERS (providers.json): targets.alpha_search must be a list of providers, or an object with providers"
     ],

@@ -9,7 +9,7 @@ import { searchProviders } from "../../support/Time.ts"
 
 const answer = json({ web: { results: [{ url: "https://a.test/", title: "A", description: "" }] } })
 
-/** Brave with two keys, at a server that answers each request with the next of these, and the last for ever. */
+/** Brave with two keys, at a server that answers each request with the next of these, and repeats the last. */
 const brave = (...answers: ReadonlyArray<Answer>) =>
   Effect.gen(function* () {
     let next = 0
@@ -39,17 +39,19 @@ describe("refusals of a provider", () => {
   )
 
   for (const status of [400, 422]) {
-    it.live(`a ${status} about the search itself never cools the provider down, nor a key, whatever it quotes`, () =>
-      Effect.gen(function* () {
-        const invalid = json({ error: { code: "VALIDATION", detail: "query 'api key quota' is not valid" } }, status)
-        const { layer, search, upstream } = yield* brave(invalid)
-        yield* Effect.gen(function* () {
-          for (let n = 0; n < 8; n++) yield* search("api key quota")
-          const [state] = yield* (yield* ProviderStates).all
-          assert.strictEqual(state?.phase, "closed")
-        }).pipe(Effect.provide(layer))
-        assert.lengthOf(upstream.received, 8)
-      })
+    it.live(
+      `a ${status} about the search itself never cools the provider or a key down, even if it quotes other words`,
+      () =>
+        Effect.gen(function* () {
+          const invalid = json({ error: { code: "VALIDATION", detail: "query 'api key quota' is not valid" } }, status)
+          const { layer, search, upstream } = yield* brave(invalid)
+          yield* Effect.gen(function* () {
+            for (let n = 0; n < 8; n++) yield* search("api key quota")
+            const [state] = yield* (yield* ProviderStates).all
+            assert.strictEqual(state?.phase, "closed")
+          }).pipe(Effect.provide(layer))
+          assert.lengthOf(upstream.received, 8)
+        })
     )
   }
 
@@ -64,7 +66,7 @@ describe("refusals of a provider", () => {
     })
   )
 
-  it("Retry-After: fractions are rounded up; what is no time from now says nothing", () => {
+  it("Retry-After: fractions are rounded up; anything but a future time is ignored", () => {
     const now = Date.parse("2026-11-27T10:00:00Z")
     const table: ReadonlyArray<readonly [header: string | undefined, ms: number | undefined]> = [
       ["2", 2_000],

@@ -90,7 +90,7 @@ for (const fixture of upstreams.filter(({ type }) => type !== "searxng")) {
       })
     )
 
-    it.live("R14: JSON that is no answer is malformed and not an empty page", () =>
+    it.live("R14: JSON without the expected form is malformed and not an empty page", () =>
       Effect.gen(function* () {
         for (const body of [{}, [], { unrelated: true }, null, "text"]) {
           const { reason } = yield* refused(fixture, json(body))

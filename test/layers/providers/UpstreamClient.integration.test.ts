@@ -10,7 +10,7 @@ const size = 400_000
 const inChunksOfOneByte = (bytes: number): string =>
   `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(bytes)}0\r\n\r\n`
 
-/** The address of a server that answers whatever it is sent with this text. */
+/** The address of a server that responds to anything with this text. */
 const serve = (answer: string) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {

@@ -123,7 +123,7 @@ describe.each(["firecrawl", "jina", "tavily", "exa"] as const)("a reader of type
     }).pipe(Effect.scoped, Effect.provide([upstream, environment]))
   )
 
-  it.live("is a failure if it is down, late, too large or not as documented, and is told without its key", () => {
+  it.live("is a failure if it is down, late, too large or not as documented, and is reported without its key", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const bad: ReadonlyArray<readonly [Answer, string]> = [

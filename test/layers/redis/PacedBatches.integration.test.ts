@@ -98,7 +98,7 @@ describeWithRedis("batches on three replicas that share Redis", () => {
           first
         )
         assert.lengthOf(log, 50)
-        // Two accounts share a third of the slots: six intervals, and one that the replica had taken already.
+        // Two accounts share a third of the slots: six intervals, and the one already taken by the replica.
         assert.isTrue(searched.isOk)
         assert.isBelow(searched.ms, tookMs / 2, "another account waits less than the batch")
       }).pipe(Effect.scoped, Effect.orDie)

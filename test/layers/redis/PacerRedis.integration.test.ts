@@ -37,7 +37,7 @@ describeWithRedis("PacerRedis", () => {
     }).pipe(Effect.provide(replicaPacer(server.url()), { local: true }))
   )
 
-  it.live("while Redis is away each replica keeps the pace by itself", () =>
+  it.live("while Redis is down each replica keeps the pace by itself", () =>
     Effect.gen(function* () {
       const { take } = yield* Pacer
       const pace = { name: "away", perSecond: 1, withinMs: 60_000 }

@@ -19,7 +19,7 @@ describeWithRedis("PageCacheRedis", () => {
 
   pageCacheConformance("Redis", replica)
 
-  it.live("R60: what one replica has read, another finds, and what others have written is no copy", () =>
+  it.live("R60: one replica finds what another has read, and ignores what others have written", () =>
     Effect.gen(function* () {
       const url = "https://shared.test/"
       yield* Effect.flatMap(PageCache, (cache) => cache.set(url, pageCopy(url))).pipe(

@@ -66,7 +66,7 @@ describeWithRedis("RateLimiterRedis on one Redis", () => {
       return { admitted: admitted === 1, counted: counted ?? -1, oldest: oldest ?? -1, now: now ?? -1 }
     }
 
-    it("R27: decides as a count over the whole history does, whatever the arrivals", async () => {
+    it("R27: decides as a count over the whole history does, for any arrivals", async () => {
       let admissions = 0
       let refusals = 0
       // On a machine that does other work more time passes between requests, and fewer are refused.

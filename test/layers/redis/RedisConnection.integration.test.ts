@@ -18,7 +18,7 @@ const documentedRights =
     .split(" ")
     .filter((word) => word.startsWith("+")) ?? []
 
-/** What a request may wait for a Redis that is away. */
+/** How long a request may wait for an unreachable Redis. */
 const waitMs = 150
 
 /** For the work around the wait. */
@@ -66,7 +66,7 @@ const becomesLocal = (local: 0 | 1) =>
     Effect.orDie
   )
 
-/** The lengths of the times for which Redis is away from now on, each from when it has ended. */
+/** The lengths of the next outages of Redis, each known when it has ended. */
 const measureAbsences = Effect.gen(function* () {
   const { away } = yield* RedisConnection
   const absencesMs: Array<number> = []
@@ -329,7 +329,7 @@ describeWithRedis("RedisConnection to one Redis", () => {
     })
   )
 
-  it.live("asks nothing of a Redis that is away", () =>
+  it.live("sends nothing to an unreachable Redis", () =>
     observe(server.url(), () =>
       Effect.gen(function* () {
         const { run } = yield* RedisConnection

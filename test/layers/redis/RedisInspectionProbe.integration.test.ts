@@ -20,7 +20,7 @@ const server = (...args: ReadonlyArray<string>) =>
   )
 
 describeWithRedis("a look at Redis", () => {
-  it.live("finds one that takes writes, and one that was stopped", () =>
+  it.live("finds a writable server and a stopped server", () =>
     Effect.gen(function* () {
       const redis = yield* server()
       assert.deepStrictEqual(yield* look(redis.url()), { state: "answers", reason: null })
@@ -31,7 +31,7 @@ describeWithRedis("a look at Redis", () => {
     })
   )
 
-  it.live("names the reason of one that does not: frozen, full, or with another password, which it does not show", () =>
+  it.live("names the reason of a failure: frozen, full, or another password, which it does not show", () =>
     Effect.gen(function* () {
       const redis = yield* server("--maxmemory", "1", "--maxmemory-policy", "noeviction")
       assert.match((yield* look(redis.url())).reason ?? "", /OOM/)

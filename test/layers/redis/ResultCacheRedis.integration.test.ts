@@ -102,7 +102,7 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
     '{"provider":"p","rows":[{"url":"https://a.test/","title":"","snippet":""}]}',
     '{"provider":"p","organic":[{"position":1,"title":1,"url":"https://a.test/","domain":"a.test","snippet":""}]}'
   ]) {
-    it.live(`takes what is no answer for none, and replaces it: ${JSON.stringify(poison)}`, () =>
+    it.live(`ignores a malformed entry, and replaces it: ${JSON.stringify(poison)}`, () =>
       Effect.gen(function* () {
         yield* search("poisoned")
         const [key = ""] = yield* keys
@@ -113,7 +113,7 @@ describeWithRedis("ResultCacheRedis on one Redis", () => {
     )
   }
 
-  it.live("R28: is without answers while Redis is away, and fails no search", () =>
+  it.live("R28: is empty while Redis is down, and fails no search", () =>
     Effect.gen(function* () {
       const cache = yield* ResultCache
       const get = searchCache(cache, searchRequest({ query: "frozen" }), Effect.succeed(found))

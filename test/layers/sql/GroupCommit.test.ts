@@ -63,7 +63,7 @@ describe("GroupCommit", () => {
     })
   )
 
-  it.effect("a batch is a trace of its own, linked both ways with whoever it carries, and below none of them", () => {
+  it.effect("a batch is a separate trace, linked both ways with the requests it carries", () => {
     const spans: Array<Tracer.NativeSpan> = []
     const tracer = Tracer.make({
       span: (options) => {
@@ -196,7 +196,7 @@ describe("GroupCommit", () => {
     })
   )
 
-  it.effect("I4: nobody is told of a failure while it is open whether the database committed", () =>
+  it.effect("I4: no caller gets a failure before it is known whether the database committed", () =>
     Effect.gen(function* () {
       const lost = failure(new SqlError.ConnectionError(props))
       let back = false

@@ -39,7 +39,7 @@ const receiver = (answer: RequestListener, certificate?: Certificate) =>
           }
           const server = certificate === undefined ? createServer(listener) : createSecureServer(certificate, listener)
           server.listen(0, "127.0.0.1", () => {
-            // It listens on a port, so that its address is no text.
+            // It listens on a port, so its address is an object.
             resolve({ server, port: (server.address() as AddressInfo).port, got })
           })
         })
@@ -121,7 +121,7 @@ describe("WebhookClientNode", () => {
     })
   )
 
-  it.live("R53: nothing is sent to addresses that are not public, whatever they are written as", () =>
+  it.live("R53: nothing is sent to addresses that are not public, in any spelling", () =>
     Effect.gen(function* () {
       const { got, port } = yield* receiver((_, response) => response.end())
       const urls = [
@@ -151,7 +151,7 @@ describe("WebhookClientNode", () => {
     })
   )
 
-  it.live("R53: a name is resolved once for a delivery, so that one that changes its address leads nowhere else", () =>
+  it.live("R53: a name is resolved once for a delivery, so a changed address leads nowhere else", () =>
     Effect.gen(function* () {
       const { got, port } = yield* receiver((_, response) => response.end())
       const answers = [["93.184.216.34"], ["127.0.0.1"], ["127.0.0.1"]]

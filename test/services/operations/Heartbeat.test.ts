@@ -25,7 +25,7 @@ const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: Readonl
     beat: (heartbeat) =>
       Effect.suspend(() => {
         beats.push(heartbeat)
-        return broken.has(beats.length) ? Effect.die(new Error("the database is away")) : Effect.void
+        return broken.has(beats.length) ? Effect.die(new Error("the database is down")) : Effect.void
       }),
     leave: (id) => Effect.sync(() => left.push(id)),
     forget: () => Effect.succeed("unknown"),

@@ -99,7 +99,7 @@ describe("R63: several engines at once", () => {
     })
   )
 
-  it.effect("an engine that fails is not waited for", () =>
+  it.effect("a failed engine does not delay the others", () =>
     Effect.gen(function* () {
       const end = yield* search([fuse([fails("broken", 100), answers("fast", "ab", 200)])])
       assert.deepInclude(end, { ms: 200, found: "ab" })

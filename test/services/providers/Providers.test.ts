@@ -85,7 +85,7 @@ describe("the targets that are served", () => {
 })
 
 describe("Providers", () => {
-  it.effect("asks the target's own providers in order and names the one that answered", () =>
+  it.effect("asks the target's own providers in order and names the provider that answered", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* found([answers("first"), answers("second")]), {
         provider: "first",
@@ -144,7 +144,7 @@ describe("Providers", () => {
     ["one provider", [hangs("first")]],
     ["three", [hangs("first"), hangs("second"), hangs("third")]],
     ["seven, which do not divide the time evenly", Array.from({ length: 7 }, (_, index) => hangs(`${index}`))],
-    ["the last after one that refused", [delayed(100, refuses("first")), hangs("second")]]
+    ["the last after a refusal", [delayed(100, refuses("first")), hangs("second")]]
   ] as const) {
     it.effect(`upstream_timeout after exactly 15 s when nothing comes of ${what}`, () =>
       Effect.gen(function* () {
@@ -251,7 +251,7 @@ describe("Providers", () => {
       )
     )
 
-  /** A provider by a script: each search takes the next step, and the last for ever. */
+  /** A provider by a script: each search takes the next step; the last step repeats. */
   const scripted = (name: string, ...steps: ReadonlyArray<RefusalReason | number | "never">) => {
     let asked = 0
     const provider: Provider = {
@@ -380,7 +380,7 @@ describe("Providers", () => {
       })
     )
 
-    it.effect("the one that was slow may still win", () =>
+    it.effect("the slow provider may still win", () =>
       Effect.gen(function* () {
         const first = scripted("first", ...usual, 250)
         const { outcomes } = yield* searches([first.provider, scripted("second", 5_000).provider], 31, { hedge: true })
@@ -388,7 +388,7 @@ describe("Providers", () => {
       })
     )
 
-    it.effect("the loser is interrupted; one that always loses is no longer waited for", () =>
+    it.effect("the loser is interrupted; a provider that always loses is skipped", () =>
       Effect.gen(function* () {
         let interrupted = 0
         const loser: Provider = {

@@ -101,7 +101,7 @@ describe("R86: a target with a reranker", () => {
     ["names an unknown row", () => Effect.succeed([7]), "malformed"],
     ["names a row twice", () => Effect.succeed([1, 1]), "malformed"]
   ] as const) {
-    it.effect(`one that ${what} leaves the order, and the order is not cached`, () =>
+    it.effect(`a reranker that ${what} keeps the order, and the order is not cached`, () =>
       Effect.gen(function* () {
         const { outcomes, searches, state } = yield* run({ order }, ["q", "q"])
         assert.deepStrictEqual(
@@ -114,7 +114,7 @@ describe("R86: a target with a reranker", () => {
     )
   }
 
-  it.effect("one that is late costs its timeout and no more", () =>
+  it.effect("a late reranker costs its timeout and no more", () =>
     Effect.gen(function* () {
       const { outcomes, state } = yield* run({ order: () => Effect.never }, ["q"])
       assert.deepStrictEqual(outcomes, [{ titles: "abcd", afterMs: 1_500 }])

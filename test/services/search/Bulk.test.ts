@@ -44,7 +44,7 @@ const runTimed = Effect.fnUntraced(function* (queries: ReadonlyArray<unknown>, s
 const codeOf = (row: { readonly status: string; readonly error?: string }) => row.error ?? row.status
 
 describe("Bulk", () => {
-  it.effect("answers in input order whatever order the rows finish in", () =>
+  it.effect("returns rows in input order, in whichever order they finish", () =>
     Effect.gen(function* () {
       const { body, tookMs } = yield* runTimed(["a 900", "b 100", "c 500", "d 300", "e 700"], 2)
       assert.deepStrictEqual(
@@ -150,7 +150,7 @@ describe("Bulk", () => {
   )
 
   it.effect(
-    "R19: each row has one span, also one that was cut off, rejected or never started, as the answer has it",
+    "R19: each row has one span with the outcome of the response, even if it was cut off, rejected or never started",
     () =>
       Effect.gen(function* () {
         const { spans } = yield* traced(runTimed(Array.from({ length: 30 }, (_, i) => `row ${i} 14000`).concat(""), 61))

@@ -7,7 +7,7 @@ import { advance } from "../../support/Time.ts"
 const late = () => Effect.succeed("late")
 
 describe("Deadlines", () => {
-  it.effect("each passes at its own time, whatever the order in which they were set", () =>
+  it.effect("each expires at its own time, in any order of creation", () =>
     Effect.gen(function* () {
       const deadlines = yield* Deadlines.make
       const passed: Array<number> = []

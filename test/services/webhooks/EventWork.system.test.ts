@@ -30,7 +30,7 @@ const receiver = (answers: boolean) =>
             if (answers) response.writeHead(204).end()
           })
         }).listen(0, "127.0.0.1", () => {
-          // It listens on a port, so that its address is no text.
+          // It listens on a port, so its address is an object.
           state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
           resume(Effect.succeed(state))
         })

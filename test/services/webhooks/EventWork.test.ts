@@ -30,7 +30,7 @@ const withWork = <A, E, R>(
     ...intervals
   }: EventWork.EventWorkOptions & {
     readonly mails?: Array<Mail>
-    /** Takes the place of the one that the store names. */
+    /** Replaces the receiver that the store names. */
     readonly receiver?: TakenDelivery["receiver"]
     readonly replicas?: number
   } = {}
@@ -86,7 +86,7 @@ const rare = { turnInterval: Duration.minutes(2), upkeepInterval: Duration.hours
 const turns = (count: number) => TestClock.adjust(`${count} seconds`)
 
 describe("EventWork", () => {
-  it.effect("R53: a receiver that is away for a day gets every event in the end, under one id", () =>
+  it.effect("R53: a receiver that is down for a day finally gets every event, under one id", () =>
     withWork(
       Effect.gen(function* () {
         const account = yield* makeAccount(custom)

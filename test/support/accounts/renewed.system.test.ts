@@ -21,7 +21,7 @@ describeWithChromium("what the tests of a file share", () => {
     })
   )
 
-  it.live("a service that has ended, and one that could not start, are made anew", () =>
+  it.live("a service that has ended or could not start is made anew", () =>
     Effect.gen(function* () {
       const starts = { count: 0 }
       const live = yield* renewed(

@@ -39,7 +39,7 @@ const secondsOfWorker = (): number => {
   return (system + user) / 1e6
 }
 
-/** A script is named instead of Node, and a program instead of the one that starts it as another user. */
+/** A script is named instead of Node, and a program instead of its launcher for another user. */
 const nameOf = ({ spawnargs, spawnfile }: ChildProcess): string => {
   const program = basename(spawnfile ?? "")
   if (program === "setpriv") return basename(spawnargs.find((it, index) => index > 0 && !it.startsWith("-")) ?? program)

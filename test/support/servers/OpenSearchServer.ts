@@ -154,7 +154,7 @@ const words = (value: string): ReadonlyArray<string> =>
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** The text of a field, also of one that texts are copied to. */
+/** The text of a field, including fields that texts are copied to. */
 const valuesOf = (mappings: Created["mappings"], source: Json, field: string): ReadonlyArray<string> => {
   const [path = "", boost = "1"] = field.split("^")
   if (Number(boost) < 1) throw new Error("boosts must be at least 1")

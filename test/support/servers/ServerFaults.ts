@@ -143,7 +143,7 @@ const contradictions: ReadonlyArray<Fault> = [
   answer("declares more than it sends", `${json}Content-Length: 100\r\n\r\n${body}`),
   answer("declares less than it sends", `${json}Content-Length: 3\r\n\r\n${body}`),
   noAnswer("declares a negative length", `${json}Content-Length: -1\r\n\r\n${body}`),
-  noAnswer("declares a length that is no number", `${json}Content-Length: many\r\n\r\n${body}`),
+  noAnswer("declares a length that is not a number", `${json}Content-Length: many\r\n\r\n${body}`),
   noAnswer("declares a length beyond all numbers", `${json}Content-Length: ${"9".repeat(40)}\r\n\r\n${body}`),
   noAnswer("declares two lengths", `${json}Content-Length: 7\r\nContent-Length: 8\r\n\r\n${body}`),
   answer(
@@ -151,7 +151,7 @@ const contradictions: ReadonlyArray<Fault> = [
     `${json}Content-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n${body}\r\n0\r\n\r\n`
   ),
   answer("codes the body in an unknown way", `${json}Transfer-Encoding: zebra\r\n\r\n${body}`),
-  answer("sends a chunk's size that is no number", `${chunked}zz\r\n${body}\r\n`),
+  answer("sends a chunk's size that is not a number", `${chunked}zz\r\n${body}\r\n`),
   answer("sends a chunk's size beyond all numbers", `${chunked}fffffffffffffffff\r\n${body}`),
   answer("sends 204 with a body", `HTTP/1.1 204 No Content\r\nContent-Length: 7\r\n\r\n${body}`),
   answer("sends 304 with a body", `HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n${body}`),

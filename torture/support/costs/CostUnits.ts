@@ -70,7 +70,7 @@ const maxHashes = 4
 /** Characters shown of each part of a hostile request, whose shape describes the rest. */
 const shownCharacters = 100
 
-/** `/metrics` formats every series of the process, whatever the request. */
+/** `/metrics` formats every series of the process for any request. */
 const extraMsOf = ({ listener, path }: RandomRequest): number =>
   listener === "private" && path.startsWith("/metrics") ? 100 : 0
 

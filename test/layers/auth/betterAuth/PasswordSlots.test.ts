@@ -43,7 +43,7 @@ describe("R66: turns of passwords to be hashed", () => {
     })
   )
 
-  it.effect("a password that gets no turn in ten seconds is refused, and one that has begun is not", () =>
+  it.effect("a password without a turn in ten seconds is refused; a check that has started is not", () =>
     Effect.gen(function* () {
       const { begin, gates, settle } = yield* aHasher
       const running = [yield* begin("one"), yield* begin("two")]

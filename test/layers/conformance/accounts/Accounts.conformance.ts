@@ -239,7 +239,7 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
     })
   )
 
-  it.effect("an address is changed to one that nobody has", () =>
+  it.effect("an address is changed to an unused one", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const [before, after] = [yield* makeEmail, yield* makeEmail]

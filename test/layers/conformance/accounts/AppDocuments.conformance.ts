@@ -102,7 +102,7 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
     })
   )
 
-  it.effect("a document is fetched again when it is no longer fresh, and without it the app cannot go on", () =>
+  it.effect("a stale document is fetched again, and without it the app cannot go on", () =>
     Effect.gen(function* () {
       const { browser, publisher, replica } = yield* aSite
       const { address } = publisher

@@ -33,7 +33,7 @@ const aConnection = Effect.gen(function* () {
   return { replica, ...person, ...(yield* Apps.letIn(replica, person.browser)) }
 })
 
-/** Ways to end everything of a person. Each on another replica than the one that is asked about it. */
+/** Ways to end everything of a person, each on a different replica than the one asked afterwards. */
 const endings = {
   "signing out everywhere": Effect.fnUntraced(function* (other: Replica, browser: Apps.Browser) {
     yield* browser.post(other, "/revoke-sessions", {})
@@ -143,7 +143,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
-  it.effect("whoever denies an app sends it back without a code", () =>
+  it.effect("denying an app sends it back without a code", () =>
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection
       const asked = yield* Apps.authorize(
@@ -286,7 +286,7 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
-  it.effect("a redirect must be one that a browser may be sent to with a code", () =>
+  it.effect("a redirect must be safe for a browser with a code", () =>
     Effect.gen(function* () {
       const replica = yield* makeSite()
       for (const uri of [

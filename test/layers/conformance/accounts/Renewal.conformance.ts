@@ -131,7 +131,7 @@ export const renewalConformance = (it: Vitest.MethodsNonLive<Services>): void =>
         const { json } = yield* browser.post(replica, "/sign-in/social", request)
         const state = new URL(json.url).searchParams.get("state")
         enter(secrets)
-        // The answer of a provider who refuses: whoever did not ask for it is led elsewhere.
+        // The response of a provider that refuses: a person who did not ask for it is led elsewhere.
         const answer = yield* browser.get(replica, `/callback/github?error=access_denied&state=${state}`)
         assert.include(answer.headers.get("location"), "error=access_denied")
       })

@@ -302,7 +302,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
   )
 
   it.effect(
-    "whoever confirms an address chooses its password: another's sign-up for it opens nothing, before or after",
+    "the person who confirms an address chooses its password: another's sign-up for it opens nothing, before or after",
     () =>
       Effect.gen(function* () {
         const [one, two] = [yield* makeReplica({ delivers: true }), yield* makeReplica({ delivers: true })]
@@ -322,7 +322,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
         assert.strictEqual((yield* owner.signIn(two, email, "the owner's own")).status, 200)
         assert.deepStrictEqual((yield* owner.whoAmI(one)).account, account)
         assert.strictEqual((yield* owner.post(one, "/reset-password", chosen)).status, 400)
-        // An earlier link is good for its hour, and still only for whoever reads the address's mail.
+        // An earlier link is valid for its hour, and still only for the reader of the address's mail.
         assert.isAbove(token.length, 16)
       })
   )
@@ -370,7 +370,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
-  it.effect("whoever signed up with somebody else's address loses it to the owner's new password", () =>
+  it.effect("a sign-up with somebody else's address loses it to the owner's new password", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica({ delivers: true })
       const email = yield* makeEmail
@@ -696,7 +696,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
-  it.effect("whatever type a field has, of every route, the answer is no fault of ours", () =>
+  it.effect("a field of any type, on every route, never causes a 500", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica({
         baseUrl: "https://quarry.test",
@@ -739,7 +739,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
-  it.effect("one of the most common passwords is refused, whoever chooses it and wherever", () =>
+  it.effect("one of the most common passwords is refused, for everyone and on every route", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica()
       const { browser, email } = yield* aPerson(replica)
@@ -890,7 +890,7 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
-  it.effect("a database that fails is no successful sign-out", () =>
+  it.effect("a failed database is not a successful sign-out", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica()
       const { browser } = yield* aPerson(replica)

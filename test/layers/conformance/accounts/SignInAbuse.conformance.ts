@@ -241,7 +241,7 @@ const signUpLimits = (it: Vitest.MethodsNonLive<Services>): void => {
     }).pipe(isolated)
   )
 
-  it.effect("R65: of many sign-ups at once from one IPv6 /48, whatever its subnet, twenty are made", () =>
+  it.effect("R65: of many sign-ups at once from one IPv6 /48, in any subnet, twenty are made", () =>
     Effect.gen(function* () {
       const replicas = [yield* makeReplica(), yield* makeReplica()] as const
       const { ipv6 } = aNetwork()
@@ -426,7 +426,7 @@ const lockout = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
-  it.effect("R66: whoever has somebody's session may guess the password ten times", () =>
+  it.effect("R66: the holder of a session may guess its person's password ten times", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica()
       const { browser } = yield* aPerson(replica)
@@ -467,7 +467,7 @@ const lockout = (it: Vitest.MethodsNonLive<Services>): void => {
       yield* browser.signIn(replica, email)
       yield* nextDay
       yield* guesses(email, 9)
-      /** The next email is the one that is sent last: nothing else was sent before. */
+      /** The next email is the last: nothing else was sent before. */
       const expectNothingElse = Effect.gen(function* () {
         yield* makeBrowser().post(replica, "/request-password-reset", { email })
         assert.notStrictEqual((yield* replica.nextLink).token, "")
@@ -530,7 +530,7 @@ const knownBrowsers = (it: Vitest.MethodsNonLive<Services>): void => {
           assert.isFalse(yield* isKnown(replica, atGitHub, email), email)
           assert.isFalse(yield* isKnown(replica, at(client), email), email)
         }
-        // The browser that changes the password stays known; the one that they were signed in with elsewhere does not.
+        // The browser that changes the password stays known; the browser of the other session does not.
         const elsewhere = makeBrowser()
         yield* enter(replica, elsewhere, first.email)
         yield* enter(replica, shared, first.email)
@@ -602,35 +602,37 @@ const emails = (it: Vitest.MethodsNonLive<Services>): void => {
   const requestReset = (replica: Replica, browser: Browser, email: string) =>
     Effect.andThen(liftShortLimits, browser.post(replica, "/request-password-reset", { email }))
 
-  it.effect("R66: a client has three emails an hour sent to an account, a mailbox gets five, and nobody is told", () =>
-    Effect.gen(function* () {
-      const replica = yield* makeReplica({ delivers: true })
-      const email = yield* makeEmail
-      yield* makeBrowser().signUp(replica, email)
-      yield* replica.nextLink
-      const stranger = makeBrowser()
-      const texts = (yield* times(5, () => requestReset(replica, stranger, email.toUpperCase()))).map(
-        ({ text }) => text
-      )
-      yield* times(3, () => replica.nextLink)
-      yield* expectCount(2, "quarry.emails.suppressed", "reset", "client")
-      assert.strictEqual(yield* replica.waiting, 0)
-      for (let n = 0; n < 4; n++) {
-        texts.push((yield* requestReset(replica, makeBrowser(), email)).text)
+  it.effect(
+    "R66: a client may cause three emails an hour to an account, a mailbox gets five, and no response tells",
+    () =>
+      Effect.gen(function* () {
+        const replica = yield* makeReplica({ delivers: true })
+        const email = yield* makeEmail
         yield* makeBrowser().signUp(replica, email)
-        yield* makeBrowser().signIn(replica, email)
-      }
-      texts.push((yield* requestReset(replica, makeBrowser(), yield* makeEmail)).text)
-      assert.strictEqual(new Set(texts).size, 1)
-      // With that of the sign-up, five.
-      yield* replica.nextLink
-      yield* expectCount(3, "quarry.emails.suppressed", "reset", "mailbox")
-      yield* expectCount(8, "quarry.emails.suppressed", "confirmation", "mailbox")
-      assert.strictEqual(yield* replica.waiting, 0)
-      yield* (yield* SqlClient.SqlClient)`update auth_attempts set began_at = began_at - interval '1 hour'`
-      yield* requestReset(replica, stranger, email)
-      yield* replica.nextLink
-    }).pipe(isolated)
+        yield* replica.nextLink
+        const stranger = makeBrowser()
+        const texts = (yield* times(5, () => requestReset(replica, stranger, email.toUpperCase()))).map(
+          ({ text }) => text
+        )
+        yield* times(3, () => replica.nextLink)
+        yield* expectCount(2, "quarry.emails.suppressed", "reset", "client")
+        assert.strictEqual(yield* replica.waiting, 0)
+        for (let n = 0; n < 4; n++) {
+          texts.push((yield* requestReset(replica, makeBrowser(), email)).text)
+          yield* makeBrowser().signUp(replica, email)
+          yield* makeBrowser().signIn(replica, email)
+        }
+        texts.push((yield* requestReset(replica, makeBrowser(), yield* makeEmail)).text)
+        assert.strictEqual(new Set(texts).size, 1)
+        // With that of the sign-up, five.
+        yield* replica.nextLink
+        yield* expectCount(3, "quarry.emails.suppressed", "reset", "mailbox")
+        yield* expectCount(8, "quarry.emails.suppressed", "confirmation", "mailbox")
+        assert.strictEqual(yield* replica.waiting, 0)
+        yield* (yield* SqlClient.SqlClient)`update auth_attempts set began_at = began_at - interval '1 hour'`
+        yield* requestReset(replica, stranger, email)
+        yield* replica.nextLink
+      }).pipe(isolated)
   )
 
   it.effect("R66: strangers cannot use up the emails of a person whose browser the account knows", () =>

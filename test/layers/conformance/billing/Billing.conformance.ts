@@ -347,7 +347,7 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
       )
   )
 
-  it.effect("R42: what our books can tell comes before the provider, and a provider that is away is 503", () =>
+  it.effect("R42: our books answer before the provider is asked, and an unreachable provider is 503", () =>
     withBilling(
       Effect.gen(function* () {
         yield* at("2027-03-01T00:00:00Z")
@@ -412,7 +412,7 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
     )
   )
 
-  it.effect("R37: a delivery waits while the provider is away, and is stored once", () =>
+  it.effect("R37: a delivery waits while the provider is down, and is stored once", () =>
     withBilling(
       Effect.gen(function* () {
         yield* at("2027-03-01T00:00:00Z")
@@ -463,7 +463,7 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
     )
   )
 
-  it.effect("one replica takes a sweep that is due, and one that failed is due again", () =>
+  it.effect("one replica takes a due sweep, and a failed sweep is due again", () =>
     withBilling(
       Effect.gen(function* () {
         yield* at("2027-06-01T00:00:00Z")

@@ -104,7 +104,7 @@ export const rateLimiterConformance = (
       })
     )
 
-    promise("a limit that was lowered holds at once, and one that was raised makes room at once", (credential) =>
+    promise("a lowered limit applies at once, and a raised limit makes room at once", (credential) =>
       Effect.gen(function* () {
         yield* hits(credential, 20, 20)
         const lowered = yield* hit(credential, 5)

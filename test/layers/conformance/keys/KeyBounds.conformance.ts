@@ -18,7 +18,7 @@ const at = (iso: string) => TestClock.setTime(Date.parse(iso))
 const makeKey = (account: Account, bounds?: BoundsChange) =>
   Effect.flatMap(KeyStore, (keys) => keys.create(account.id, { label: "CI", mode: "live", bounds }))
 
-/** Reserves with the key as a search does: the budget is the one that authentication finds. */
+/** Reserves with the key as a search does: the budget comes from authentication. */
 const reserve = Effect.fnUntraced(function* ({ secret }: IssuedKey, credits = 1) {
   const principal = yield* (yield* KeyStore).authenticate(secret)
   return yield* (yield* Ledger).reserve(principal.account, credits, boundsOf(principal)?.budgetId)
@@ -151,7 +151,7 @@ const budgets = (it: Promises): void => {
     })
   )
 
-  it.effect("R44, R50: a spent budget stops a new request, and not the answer of one that was charged", () =>
+  it.effect("R44, R50: a spent budget stops a new request, but not the replay of a charged one", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const account = yield* makeAccount({ plan: "custom", quota: 10 })

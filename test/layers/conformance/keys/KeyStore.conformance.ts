@@ -104,7 +104,7 @@ export const keyStoreConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
     })
   )
 
-  it.effect("the holder of an account ends its keys and nobody else's: another's key is one that does not exist", () =>
+  it.effect("the holder of an account ends its keys only: another account's key does not exist", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const account = yield* makeAccount({ plan: "starter" })
@@ -178,7 +178,7 @@ export const keyStoreConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
     })
   )
 
-  it.effect("R49: a key's principal shows within 10 seconds that its account is suspended, or is no more", () =>
+  it.effect("R49: a key's principal shows within 10 seconds that its account is suspended or deleted", () =>
     Effect.gen(function* () {
       const keys = yield* KeyStore
       const accounts = yield* Accounts

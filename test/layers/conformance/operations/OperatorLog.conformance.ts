@@ -43,7 +43,7 @@ export const operatorLogConformance = (
     })
   )
 
-  it.effect("a batch has its rows in their order, whoever wrote them last", () =>
+  it.effect("a batch has its rows in their order, in any order of writing", () =>
     Effect.gen(function* () {
       const batchId = yield* (yield* Ids).make("bat_")
       for (const rowIndex of [2, 0, 1]) yield* log({ batchId, rowIndex })
@@ -69,7 +69,7 @@ export const operatorLogConformance = (
     })
   )
 
-  it.effect("a request's entries end at a limit, because a client may send one id for ever", () =>
+  it.effect("a request's entries end at a limit, because a client may repeat one id forever", () =>
     Effect.gen(function* () {
       const requestId = randomUUID()
       const entries = yield* Effect.forEach(Array.from({ length: maxEntries + 1 }), () => makeRecord(undefined))

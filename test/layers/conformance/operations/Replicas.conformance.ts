@@ -65,7 +65,7 @@ export const replicasConformance = (it: Vitest.MethodsNonLive<Replicas>): void =
     })
   )
 
-  it.effect("one that ends in order is forgotten at once", () =>
+  it.effect("a replica that stops in order is forgotten at once", () =>
     Effect.gen(function* () {
       const replicas = yield* Replicas
       yield* replicas.beat(heartbeat({ id: "rep_left" }))

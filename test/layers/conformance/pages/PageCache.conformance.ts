@@ -24,7 +24,7 @@ export const pageCopy = (finalUrl: string, text = 'quotes " and \u{1F600} and lo
 /** What every layer of the cache of pages promises. */
 export const pageCacheConformance = (name: string, layer: Layer.Layer<PageCache>): void => {
   describe(`PageCache: ${name}`, () => {
-    it.live("R60: a copy is found under its final address and under the one that was asked for", () =>
+    it.live("R60: a copy is found under its final address and under the requested one", () =>
       Effect.gen(function* () {
         const cache = yield* PageCache
         const copy = pageCopy("https://a.test/there")

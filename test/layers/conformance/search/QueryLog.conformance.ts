@@ -113,7 +113,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
     return pages
   })
 
-  it.effect("history goes through every entry once, newest first, whatever is logged meanwhile", () =>
+  it.effect("history returns every entry once, newest first, while others are logged", () =>
     Effect.gen(function* () {
       const log = yield* QueryLog
       const accountId = yield* logged(Array.from({ length: 5 }, () => ({})))
@@ -241,7 +241,7 @@ export const queryLogConformance = (it: Vitest.MethodsNonLive<Accounts | Ids | L
     })
   )
 
-  it.effect("nobody finds another account's entries, whatever they ask for", () =>
+  it.effect("no filter finds another account's entries", () =>
     Effect.gen(function* () {
       const log = yield* QueryLog
       const batchId = yield* makeEmail

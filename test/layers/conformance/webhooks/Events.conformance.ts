@@ -89,7 +89,7 @@ const credits = (it: Vitest.MethodsNonLive<Storage>): void => {
     })
   )
 
-  it.effect("R53: a threshold that is crossed again in the same period is no event", () =>
+  it.effect("R53: crossing a threshold again in the same period sends nothing", () =>
     Effect.gen(function* () {
       const account = yield* makeAccount(custom(10))
       yield* addEndpoint(account, ["credits.low", "credits.exhausted"])
@@ -116,7 +116,7 @@ const credits = (it: Vitest.MethodsNonLive<Storage>): void => {
     })
   )
 
-  it.effect("R53: an account sets its thresholds, and what is crossed already is no event", () =>
+  it.effect("R53: an account sets its thresholds, and a threshold that was already crossed sends nothing", () =>
     Effect.gen(function* () {
       const account = yield* makeAccount(custom(100))
       const books = yield* EventBooks

@@ -123,7 +123,7 @@ describe("crawling a site", () => {
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 
-  it.live("takes the sitemap's pages, and one that is no sitemap counts as missing", () =>
+  it.live("takes the sitemap's pages, and a file of another kind counts as missing", () =>
     Effect.gen(function* () {
       const site = yield* makeSite(10)
       const locations = ["/page/3", "/page/4", "https://elsewhere.test/"].map((path) => new URL(path, site.origin).href)

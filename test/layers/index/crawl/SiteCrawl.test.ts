@@ -324,7 +324,7 @@ const faultyCrawl = (
         const [draw, fault] = draws[requests++ % draws.length] ?? []
         if (draw !== 0 || fault === undefined) return undefined
         if (fault === "unparsable" && !path.startsWith("/page/")) return undefined
-        // Without a sitemap, a missing one is no fault of the site.
+        // A missing sitemap that nobody named is not a fault of the site.
         if (typeof fault === "string" && site.files.has(path)) failed.add(`${origin}${path}`)
         return fault
       }

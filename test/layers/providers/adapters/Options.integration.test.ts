@@ -84,7 +84,7 @@ describe("search options of each provider", () => {
     )
   }
 
-  it("the table has every provider with every parameter, and a source for whatever is sent", () => {
+  it("the table has every provider with every parameter, and a source for everything that is sent", () => {
     const found = lines.map(({ parameter, provider }) => `${provider.split(" ")[0]} ${parameter}`)
     for (const { type } of upstreams) {
       for (const parameter of parameters) assert.include(found, `${type} ${parameter}`)

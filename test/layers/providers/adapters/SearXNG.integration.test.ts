@@ -173,7 +173,7 @@ describe("SearXNG", () => {
         const held: Array<() => void> = []
         const { rows } = yield* found(
           (received, response) => {
-            // The first page is held back until the second is answered: asked one by one they would wait for ever.
+            // The first page is held back until the second is answered: asked one by one they would wait forever.
             if (received.query.get("pageno") === "1") held.push(() => paged()(received, response))
             else paged()(received, response)
             if (received.query.get("pageno") === "2") setImmediate(() => held.forEach((answer) => void answer()))
@@ -231,7 +231,7 @@ describe("SearXNG", () => {
       })
     )
 
-    promise("a row without a description has an empty snippet; one that is no row is left out", () =>
+    promise("a row without a description has an empty snippet; anything else than a row is left out", () =>
       Effect.gen(function* () {
         const { content: _, ...bare } = row(1)
         const results = [bare, { ...row(2), content: null }, { ...row(3), url: null }, "nonsense", row(4)]
@@ -372,8 +372,8 @@ describe("SearXNG", () => {
       ["502 of a proxy", text(page, 502), "unreachable"],
       ["HTML", text(page, 200), "malformed", /HTML/],
       ["text that is no JSON", (_, response) => response.end("oops"), "malformed"],
-      ["JSON that is no answer", json([1, 2]), "malformed"],
-      ["rows that are no rows", json(answer({ results: [{ url: 1 }, null] })), "malformed"],
+      ["JSON of another form", json([1, 2]), "malformed"],
+      ["malformed rows", json(answer({ results: [{ url: 1 }, null] })), "malformed"],
       [
         "more than 2 MiB",
         json(answer({ results: [{ ...row(1), content: "x".repeat(2 * 1024 * 1024) }] })),

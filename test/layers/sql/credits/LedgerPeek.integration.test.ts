@@ -43,7 +43,7 @@ const suite = <E>(name: string, database: Layer.Layer<SqlClient.SqlClient, E>) =
       })
     )
 
-    it.effect("R32, R74: a look finds the trial that a subscription ends in, whoever had the mailbox's", () =>
+    it.effect("R32, R74: a preview finds the trial that follows a subscription, whoever had the mailbox's grant", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const create = (email: string, plan: "growth" | "trial") => accounts.create({ email, plan })

@@ -27,7 +27,7 @@ const replicas = Effect.fnUntraced(function* (count: number, concurrency: number
   )
 })
 
-/** One after the other: whoever waits too long for the other's migrations tries again by a clock that no test moves. */
+/** One after the other: a migration that waits too long retries by a clock that no test moves. */
 const two = Effect.flatMap(replicas(2, 1), ([one, other]) =>
   one === undefined || other === undefined ? Effect.die("two were asked for") : Effect.succeed([one, other] as const)
 )

@@ -23,7 +23,7 @@ import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
 
 const found = Effect.flatMap(SqlClient.SqlClient, newestDiscrepancies)
 
-/** An account with a search that was charged and one that runs. */
+/** An account with a charged search and a running search. */
 const searched = Effect.gen(function* () {
   const account = yield* makeAccount({ plan: "custom", quota: 100 }, 5)
   const ledger = yield* Ledger

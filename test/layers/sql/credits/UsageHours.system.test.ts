@@ -130,7 +130,7 @@ const busyHours = Effect.fnUntraced(function* (hours: number) {
     if (index % 3 === 0) yield* ledger.settlePart(hold, part)
     const records = yield* makeRecords(account, index % 4)
     yield* ledger.settle(hold, records)
-    // A settlement that is sent again charges and logs nothing, whatever it is told.
+    // A repeated settlement charges and logs nothing.
     if (index % 5 === 0) yield* Effect.exit(ledger.settle(hold, records))
     if (index % 7 === 0) yield* log.append([{ ...(yield* makeRecord(undefined)), accountId: account.id }])
   })
@@ -164,7 +164,7 @@ const suite = <E>(name: string, database: Layer.Layer<SqlClient.SqlClient, E>) =
       })
     )
 
-    it.effect("I2: usage is the same to the credit before and after hours are counted, whatever is asked for", () =>
+    it.effect("I2: usage is the same to the credit before and after hours are counted, for every filter", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const log = yield* QueryLog

@@ -125,7 +125,7 @@ describeWithPostgres("bounds of keys on four replicas", () => {
     })
   )
 
-  it.effect("verify finds a budget of an app of which less is spent than is held, and takes one that adds up", () =>
+  it.effect("verify finds an app's budget with less spent than held, and accepts a budget that adds up", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.now())
       const { url } = yield* freshDatabase

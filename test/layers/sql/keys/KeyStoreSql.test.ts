@@ -156,7 +156,7 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("KeyStoreSql", (it) => {
   }
 
   it.effect(
-    "whoever calls every few seconds waits for no look-up of the key, and nothing is read for who stays away",
+    "a caller that returns every few seconds never waits for a lookup of the key, and nothing is read for an idle key",
     () =>
       Effect.gen(function* () {
         const [keys] = yield* replicas

@@ -113,7 +113,7 @@ const suite = <E>(kind: string, database: Layer.Layer<SqlClient.SqlClient, E>) =
       })
     )
 
-    it.effect("a silent replica can be forgotten, and one that reports cannot", () =>
+    it.effect("a silent replica can be forgotten, a reporting replica cannot", () =>
       Effect.gen(function* () {
         yield* start
         yield* pass(21)

@@ -10,7 +10,7 @@ import * as EmbeddedDatabase from "../../../support/stores/EmbeddedDatabase.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
 
 const columns = Object.keys(LogRow.fields)
-/** Columns that the database fills by itself, and the one that the ledger adds. */
+/** Columns that the database or the ledger fills. */
 const others = ["hold_id", "created_at", "ordinal"]
 
 /** The lists of columns in `queries_add`: of the insert, of its select, and of the records. */

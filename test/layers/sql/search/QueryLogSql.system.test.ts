@@ -121,7 +121,7 @@ Postgres.describeWithPostgres("a million entries of one account", () => {
                 page({ keyId: "key_rare" })
               ])
             )
-            // An empty month is read whole, which is nothing; one that holds entries never is.
+            // An empty month is read whole, which costs nothing; a month with entries never is.
             const whole = plans.split("\n").filter((line) => line.includes("Seq Scan") && !/ rows=1 /.test(line))
             assert.deepStrictEqual(whole, [])
             assert.include(plans, "queries_2")

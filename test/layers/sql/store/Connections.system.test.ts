@@ -23,7 +23,7 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     ms: end - start
   }))
 
-/** One search that a caller is told the end of: its log entry's id when it was charged. */
+/** One search with a response: its log entry's id if it was charged. */
 const search = Effect.fnUntraced(function* (account: Account) {
   const ledger = yield* Ledger
   const record = yield* makeRecord(account)
@@ -122,7 +122,7 @@ describeWithServers("Connections to Postgres", () => {
   )
 
   it.live(
-    "I1 to I5: a reservation is not waited for: one that a killed server forgets was never taken, a settlement stays",
+    "I1 to I5: no commit is awaited for a reservation: a killed server may lose it, but never a settlement",
     () =>
       Effect.gen(function* () {
         const server = yield* postgresServer

@@ -99,7 +99,7 @@ describeWithServers("DatabaseReadiness on Postgres", () => {
     })
   )
 
-  it.live("R54: a commit that waits for a standby which is away is no write", () =>
+  it.live("R54: a commit that waits for an unreachable standby is not a write", () =>
     Effect.gen(function* () {
       const server = yield* postgresServerWith({ synchronous_standby_names: "away" })
       yield* Effect.gen(function* () {

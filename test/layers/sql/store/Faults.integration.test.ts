@@ -82,7 +82,7 @@ describeWithServers("faults that end leave nothing behind", () => {
   )
 
   it.live(
-    "a database that is not in UTF-8 is refused in one line, which says how to create one that is",
+    "a database with another encoding than UTF-8 is refused in one line, with the command that creates one in UTF-8",
     () =>
       Effect.gen(function* () {
         const { url } = yield* postgresServer

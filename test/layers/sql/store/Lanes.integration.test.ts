@@ -51,7 +51,7 @@ describeWithPostgres("the connections of a process", () => {
     })
   )
 
-  it.live("leave operators one while requests have all of theirs", () =>
+  it.live("leave operators one connection while requests use all of theirs", () =>
     Effect.gen(function* () {
       const { name, url } = yield* freshDatabase
       yield* Effect.gen(function* () {

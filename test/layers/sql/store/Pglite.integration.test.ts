@@ -44,7 +44,7 @@ const withOpenUmask = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   )
 
 describe("Pglite", () => {
-  it.live("only the owner may read its files, whatever the umask, while it runs and after", () =>
+  it.live("only the owner may read its files under any umask, while it runs and after", () =>
     Effect.gen(function* () {
       const dataDir = join(yield* temporaryDirectory, "store")
       yield* withOpenUmask(
@@ -101,7 +101,7 @@ describe("Pglite", () => {
     })
   )
 
-  it.live("one process at a time: the second is told who holds the directory", () =>
+  it.live("one process at a time: the second learns who holds the directory", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryDirectory
       const message = yield* open(dataDir, () => refusal(dataDir))

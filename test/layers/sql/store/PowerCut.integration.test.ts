@@ -149,7 +149,7 @@ const mutations: ReadonlyArray<readonly [string, (operations: ReadonlyArray<Oper
 
 describe("a power cut", () => {
   it.live(
-    "loses no answered search, whatever the disk has kept, and is found to lose some without the syncs",
+    "loses no answered search in any state of the disk, and loses some without the syncs",
     () =>
       Effect.gen(function* () {
         const { account, operations } = yield* recorded

@@ -275,7 +275,7 @@ export const concurrentTurns = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | 
       )
       yield* sql.withTransaction(
         Effect.gen(function* () {
-          // The removal notices the deadlock first, and is the one that fails.
+          // The removal notices the deadlock first, and fails.
           yield* sql`set local deadlock_timeout = '1 min'`
           yield* sql`update event_deliveries set attempts = attempts + 1 where endpoint_id = ${id}`
           yield* Deferred.succeed(isLocked, undefined)

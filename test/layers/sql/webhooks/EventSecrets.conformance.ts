@@ -107,7 +107,7 @@ export const eventSecretsConformance = (
     })
   )
 
-  it.effect("R53: an address that its person has not confirmed gets no email, and one that is confirmed does", () =>
+  it.effect("R53: an unconfirmed address gets no email, a confirmed address does", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const books = yield* booksWith(rotatingKeyring())

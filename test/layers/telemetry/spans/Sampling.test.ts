@@ -11,7 +11,7 @@ const dropped = "f".repeat(8).padEnd(32, "0")
 const caller = (traceId: string, sampled: boolean) =>
   Tracer.externalSpan({ traceId, spanId: "b7ad6b7169203331", sampled })
 
-/** The decisions without a caller, and for callers that ask for a trace and that ask for none, whatever their ids. */
+/** The decisions without a caller, and for callers that request a trace or decline it, with any ids. */
 const decisionsOf = (sampler: string, options: Partial<SamplingOptions> = {}) => {
   const sampling = samplingOf({ sampler, ratio: 0.1, newTraceId: () => dropped, ...options })
   const each = (sampled: boolean) => {

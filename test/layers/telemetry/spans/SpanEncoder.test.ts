@@ -5,7 +5,7 @@ import { traced } from "../../../support/Traces.ts"
 const remote = { traceId: "0AF7651916CD43DD8448EB211C80319C", spanId: "B7AD6B7169203331", sampled: true }
 
 describe("SpanEncoder", () => {
-  it.effect("what is told of a span is what a collector reads, whatever it is", () =>
+  it.effect("a collector reads exactly what was written, for any span", () =>
     Effect.gen(function* () {
       const attributes = {
         text: "plain",

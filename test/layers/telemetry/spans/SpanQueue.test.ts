@@ -21,7 +21,7 @@ const aSpan = (name: string): EndedSpan => ({
   failed: false
 })
 
-/** A queue of ten spans at most, in batches of four, with a collector that does what it is told. */
+/** A queue of ten spans at most, in batches of four, with a scripted collector. */
 const setUp = Effect.fnUntraced(function* () {
   const sent: Array<ReadonlyArray<string>> = []
   const lost: Record<string, number> = { queue_full: 0, export_failed: 0 }

@@ -26,7 +26,7 @@ describe("SpanTracer", () => {
     })
   )
 
-  it.effect("and nothing is exported below one that is not; its ids go on", () =>
+  it.effect("and nothing below an unsampled span is exported; its ids continue", () =>
     Effect.gen(function* () {
       const { server, spans } = yield* traced(
         withSpan("part", {}, () => Effect.void),
@@ -37,7 +37,7 @@ describe("SpanTracer", () => {
     })
   )
 
-  it.effect("an error is its code, without its message; a refusal is no fault, and a defect is", () =>
+  it.effect("an error is its code, without its message; a refusal is not a fault, a defect is", () =>
     Effect.gen(function* () {
       const { spans } = yield* traced(
         Effect.all(
@@ -64,7 +64,7 @@ describe("SpanTracer", () => {
     })
   )
 
-  it.effect("what nobody asked for is no trace", () =>
+  it.effect("work without a request is not traced", () =>
     Effect.gen(function* () {
       const { spans } = yield* traced(withSpan("sweep", { root: true }, () => Effect.void))
       assert.deepStrictEqual(
@@ -74,7 +74,7 @@ describe("SpanTracer", () => {
     })
   )
 
-  it.effect("a trace of its own is kept with the one that it is linked to, and links and texts are bounded", () =>
+  it.effect("a separate trace is kept with the trace it is linked to, and links and texts are bounded", () =>
     Effect.gen(function* () {
       const linked = (sampled: boolean, count: number) => ({
         root: true,
