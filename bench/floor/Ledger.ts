@@ -1,6 +1,6 @@
 import pg from "pg"
 import { type Plan, periodAt } from "../../src/domain/credits/Plan.ts"
-import type { LogEntry } from "../../src/domain/search/LogEntry.ts"
+import type { LogEntry } from "../../src/domain/log/LogEntry.ts"
 import { toColumns } from "../../src/layers/sql/search/LogRow.ts"
 
 import { grouped } from "./grouped.ts"

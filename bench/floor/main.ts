@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { LogEntry } from "../../src/domain/search/LogEntry.ts"
+import type { LogEntry } from "../../src/domain/log/LogEntry.ts"
 import type { Ranking } from "../../src/domain/search/Ranking.ts"
 import { type Caller, makeKeys } from "./Keys.ts"
 import { makeLedger, type Reserved } from "./Ledger.ts"

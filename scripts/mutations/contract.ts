@@ -14,21 +14,25 @@ const inFile = (
 
 const credits = [
   ...inFile(
-    "src/domain/accounts/Account.ts",
-    ["test/domain/accounts/Account.test.ts"],
+    "src/domain/credits/Allowance.ts",
+    ["test/domain/credits/Allowance.test.ts"],
     [
       [
         "the last pack credit cannot be spent",
         "fromBalance <= allowance.balance ?",
         "fromBalance < allowance.balance ?"
       ],
-      ["a change of plan is a moment late", "next.at > now", "next.at >= now"],
       [
         "pack credits are left out of what is available",
         "remaining(allowance) + allowance.balance,",
         "remaining(allowance),"
       ]
     ]
+  ),
+  ...inFile(
+    "src/domain/accounts/Account.ts",
+    ["test/domain/accounts/Account.test.ts"],
+    [["a change of plan is a moment late", "next.at > now", "next.at >= now"]]
   ),
   ...inFile(
     "src/domain/credits/Plan.ts",
@@ -124,21 +128,21 @@ const limits = [
     ]
   ),
   ...inFile(
-    "src/domain/credits/Usage.ts",
-    ["test/domain/credits/Usage.test.ts"],
+    "src/domain/log/Usage.ts",
+    ["test/domain/log/Usage.test.ts"],
     [
       ["an empty range of usage", "from >= to", "from > to"],
       ["1,001 buckets of usage", "maxBuckets = 1_000", "maxBuckets = 1_001"]
     ]
   ),
   ...inFile(
-    "src/domain/search/QueryHistory.ts",
-    ["test/domain/search/QueryHistory.test.ts"],
+    "src/domain/log/QueryHistory.ts",
+    ["test/domain/log/QueryHistory.test.ts"],
     [["101 entries of the log", "maxEntries = 100", "maxEntries = 101"]]
   ),
   ...inFile(
     "src/domain/requests/fields.ts",
-    ["test/domain/search/QueryHistory.test.ts", "test/domain/credits/Usage.test.ts", "test/domain/issues.test.ts"],
+    ["test/domain/log/QueryHistory.test.ts", "test/domain/log/Usage.test.ts", "test/domain/issues.test.ts"],
     [["the 30th of February is a date", "Number(day) <= lastDay && millis", "millis"]]
   ),
   ...inFile(
@@ -172,7 +176,7 @@ const limits = [
 const responses = [
   ...inFile(
     "src/http/errors.ts",
-    ["test/http/errors.test.ts", "test/http/docs/openapi.test.ts"],
+    ["test/http/errors.test.ts", "test/http/openapi/openapi.test.ts"],
     [
       ["no credits is 403", "HttpApiSchema.status(402)", "HttpApiSchema.status(403)"],
       ["a rate limit is 420", "  429,\n", "  420,\n"],
@@ -223,8 +227,8 @@ const responses = [
     [["any text is a request's ID", "requestIdPattern.test(header)", "header.length > 0"]]
   ),
   ...inFile(
-    "src/http/middleware/securityHeaders.ts",
-    ["test/http/middleware/securityHeaders.test.ts"],
+    "src/http/responses/securityHeaders.ts",
+    ["test/http/responses/securityHeaders.test.ts"],
     [
       ["types are sniffed", '{ "x-content-type-options": "nosniff" }', "{}"],
       ["responses are stored", '"cache-control": "no-store"', '"cache-control": "no-cache"'],

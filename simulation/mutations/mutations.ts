@@ -30,13 +30,13 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "what comes back fills the quota first",
-    file: "src/domain/accounts/Account.ts",
+    file: "src/domain/credits/Allowance.ts",
     from: "Math.min(unspent, hold.fromBalance)",
     to: "Math.max(0, unspent - hold.fromQuota)"
   },
   {
     name: "packs are spent first",
-    file: "src/domain/accounts/Account.ts",
+    file: "src/domain/credits/Allowance.ts",
     from: "Math.min(credits, remaining(allowance))",
     to: "Math.max(0, credits - allowance.balance)"
   },
@@ -96,7 +96,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "an upgrade that gives the whole quota at once",
-    file: "src/domain/credits/PlanHistory.ts",
+    file: "src/domain/billing/PlanHistory.ts",
     from: "Number((BigInt(difference) * BigInt(left)) / BigInt(length))",
     to: "difference"
   },

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
-import { type Allowance, remaining } from "./accounts/Account.ts"
+import { type Allowance, remaining } from "./credits/Allowance.ts"
+import { appBudgetPrefix, type Budget, budgetPeriods, describeBudget } from "./credits/Budget.ts"
 import { Plan } from "./credits/Plan.ts"
-import { appBudgetPrefix, type Budget, budgetPeriods, describeBudget } from "./keys/Budget.ts"
-import { UnreadableReason, unreadableMessages } from "./pages/UnreadableReason.ts"
 import { abbreviate, waitText } from "./text.ts"
+import { UnreadableReason, unreadableMessages } from "./UnreadableReason.ts"
+import { untraced } from "./untraced.ts"
 
 // Each `_tag` is the error code that clients see; `http/errors.ts` adds the status. Messages are safe to show to users.
 
@@ -29,17 +30,6 @@ const boundIssues = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> => {
   if (issues.length <= maxIssues) return issues.map(boundIssue)
   const listed = issues.slice(0, maxIssues - 1).map(boundIssue)
   return [...listed, { field: "", message: `${issues.length - listed.length} more fields are invalid` }]
-}
-
-/** Skips the stack trace: it takes seven times as long as the rest, and nobody reads it for invalid requests. */
-const untraced = <E>(make: () => E): E => {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 0
-  try {
-    return make()
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
-  }
 }
 
 /** `issues` lists every failed field, up to `maxIssues` (R6, R70). */

@@ -1,7 +1,6 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { documentKeys, reportAll } from "../domain/requests/fields.ts"
 import { version } from "../domain/version.ts"
-import { completeDocument } from "./docs/openapi.ts"
 import { AccessGroup } from "./groups/AccessGroup.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
 import { BillingGroup } from "./groups/BillingGroup.ts"
@@ -11,6 +10,7 @@ import { PagesGroup } from "./groups/PagesGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
 import { WebhooksGroup } from "./groups/WebhooksGroup.ts"
+import { completeDocument } from "./openapi/completeDocument.ts"
 
 /** The groups that `HttpApiBuilder` serves. `http/routes.ts` serves the others. */
 export const DecodedApi = HttpApi.make("quarry").add(

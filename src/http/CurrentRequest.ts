@@ -1,7 +1,15 @@
 import { Context, Effect } from "effect"
 import type { RecordFields, RequestRecord } from "../domain/requests/RequestRecord.ts"
 import { requestIdPattern } from "../domain/requests/requestId.ts"
-import type { Timing } from "./responses/serverTiming.ts"
+
+export interface Timing {
+  /** `provider` for a search, `fetch` for a page; undefined if the cache had the answer. */
+  readonly part:
+    | { readonly name: "provider" | "fetch"; readonly by: string | undefined; readonly ms: number }
+    | undefined
+  /** Undefined if nothing was looked up, as in a replay. */
+  readonly cache: "hit" | "miss" | undefined
+}
 
 export interface RequestState extends RequestRecord {
   /** The query string has too many parameters, so the router runs without it (R70). */

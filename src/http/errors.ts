@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import { Plan } from "../domain/credits/Plan.ts"
 import * as domain from "../domain/errors.ts"
-import { UnreadableReason } from "../domain/pages/UnreadableReason.ts"
+import { UnreadableReason } from "../domain/UnreadableReason.ts"
 import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
 import { Moment, toMomentOrNull } from "./timestamps.ts"
 

@@ -14,7 +14,7 @@ import type {
 } from "../domain/errors.ts"
 import { decoder, type RawFields } from "../domain/requests/fields.ts"
 import { readModelArguments } from "../domain/requests/modelArguments.ts"
-import { jsonSchemaOf } from "../http/docs/jsonSchema.ts"
+import { jsonSchemaOf } from "../http/openapi/jsonSchema.ts"
 
 export type ToolFailure =
   | InvalidRequest

@@ -1,10 +1,9 @@
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import { version } from "../domain/version.ts"
-import { iconsOf, serverTitle } from "../http/discovery/documents.ts"
-import { type Json, jsonSchemaOf } from "../http/docs/jsonSchema.ts"
+import { type Json, jsonSchemaOf } from "../http/openapi/jsonSchema.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
-import { isMembers } from "./message.ts"
+import { iconsOf, serverTitle } from "./discovery/documents.ts"
 import type { Tool } from "./Tool.ts"
 import { account } from "./tools/account.ts"
 import { bulkSearch } from "./tools/bulkSearch.ts"
@@ -37,9 +36,9 @@ const generalInstructions = (hasPages: boolean): string =>
 /** Forbids other fields in each object, which some model programs require. */
 const closed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(closed)
-  if (!isMembers(value)) return value
+  if (!Predicate.isReadonlyObject(value)) return value
   const members = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, closed(item)]))
-  return isMembers(value.properties) ? { ...members, additionalProperties: false } : members
+  return Predicate.isReadonlyObject(value.properties) ? { ...members, additionalProperties: false } : members
 }
 
 /** Adds `properties` to empty schemas, which Effect leaves out. */

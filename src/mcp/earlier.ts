@@ -1,11 +1,11 @@
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
 import type { RawFields } from "../domain/requests/fields.ts"
 import { wantsEvents } from "./accept.ts"
 import { answerCall, callTool, resultOf, writeEarlier } from "./calls.ts"
 import { eventHeaders } from "./events.ts"
-import { checkMessages, isId, isMembers, readCall, toErrorResponse } from "./message.ts"
+import { checkMessages, isId, readCall, toErrorResponse } from "./message.ts"
 import { earlierRevisions } from "./revisions.ts"
 import { info, type Toolbox } from "./Toolbox.ts"
 import { type MessageFacts, traced } from "./trace.ts"
@@ -17,15 +17,17 @@ const requestMembers: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", 
 
 const isPlainMeta = (meta: unknown): meta is RawFields | undefined =>
   meta === undefined ||
-  (isMembers(meta) &&
+  (Predicate.isReadonlyObject(meta) &&
     !("io.modelcontextprotocol/related-task" in meta) &&
     (meta.progressToken === undefined || isId(meta.progressToken)))
 
 /** A single tool call is answered without the library, whose server costs a third of a search. */
 const readDirectCall = (body: unknown, revision: string | undefined) => {
   if (revision !== undefined && !earlierRevisions.includes(revision)) return undefined
-  if (!isMembers(body) || body.jsonrpc !== "2.0" || body.method !== "tools/call" || !isId(body.id)) return undefined
-  if (!Object.keys(body).every((key) => requestMembers.has(key)) || !isMembers(body.params)) return undefined
+  if (!Predicate.isReadonlyObject(body) || body.jsonrpc !== "2.0" || body.method !== "tools/call" || !isId(body.id))
+    return undefined
+  if (!Object.keys(body).every((key) => requestMembers.has(key)) || !Predicate.isReadonlyObject(body.params))
+    return undefined
   const { _meta: meta } = body.params
   const call = readCall(body.params)
   if (call === undefined || !isPlainMeta(meta)) return undefined
@@ -52,9 +54,9 @@ const toResponse = Effect.fnUntraced(function* (response: Response, isBatch: boo
 })
 
 const factsOf = (message: unknown, header: string | undefined): MessageFacts => {
-  const { method, params } = isMembers(message) ? message : {}
-  const { clientInfo, protocolVersion } = isMembers(params) ? params : {}
-  const { name } = isMembers(clientInfo) ? clientInfo : {}
+  const { method, params } = Predicate.isReadonlyObject(message) ? message : {}
+  const { clientInfo, protocolVersion } = Predicate.isReadonlyObject(params) ? params : {}
+  const { name } = Predicate.isReadonlyObject(clientInfo) ? clientInfo : {}
   return {
     method: typeof method === "string" ? method : "other",
     revision: header ?? (typeof protocolVersion === "string" ? protocolVersion : undefined),

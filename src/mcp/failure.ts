@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
+import { budgetPeriodAt } from "../domain/credits/Budget.ts"
 import type { InternalError, QuotaExceeded } from "../domain/errors.ts"
-import { budgetPeriodAt } from "../domain/keys/Budget.ts"
 import { toMoment } from "../domain/requests/fields.ts"
 import * as errors from "../http/errors.ts"
 import { Deployment } from "../services/operations/Deployment.ts"

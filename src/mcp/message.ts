@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { Predicate, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { RawFields } from "../domain/requests/fields.ts"
 import { firstWithoutBatches } from "./revisions.ts"
@@ -29,15 +29,12 @@ const maxValues = 5_000
 
 export const maxIdCharacters = 256
 
-export const isMembers = (value: unknown): value is RawFields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 export const isId = (id: unknown): id is string | number =>
   typeof id === "string" ? id.length <= maxIdCharacters : Number.isSafeInteger(id)
 
 /** Reads `tools/call` parameters; undefined if they are malformed. */
 export const readCall = ({ arguments: args = {}, name }: RawFields) =>
-  typeof name === "string" && isMembers(args) ? { name, args } : undefined
+  typeof name === "string" && Predicate.isReadonlyObject(args) ? { name, args } : undefined
 
 export const maxQuotedCharacters = 64
 
@@ -88,7 +85,9 @@ export const toErrorResponse = (error: RpcError): HttpServerResponse.HttpServerR
   HttpServerResponse.jsonUnsafe(toJsonRpcError(error), { status: error.status })
 
 const idsOf = (messages: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
-  messages.flatMap((message) => (isMembers(message) && "method" in message && "id" in message ? [message.id] : []))
+  messages.flatMap((message) =>
+    Predicate.isReadonlyObject(message) && "method" in message && "id" in message ? [message.id] : []
+  )
 
 /** Iterative, because values may be nested 500,000 deep. */
 const hasTooManyValues = (body: unknown): boolean => {

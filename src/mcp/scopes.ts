@@ -1,12 +1,18 @@
+import { Predicate } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { resourceQueryOf, scopeChallenge, type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
 import type { AccountPrincipal } from "../domain/accounts/Principal.ts"
-import { isMembers, requestError, toErrorResponse } from "./message.ts"
+import { requestError, toErrorResponse } from "./message.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
 /** The scope of the tool that a message calls. Undefined for other messages and unknown tools. */
 const scopeOf = (message: unknown, { byName }: Toolbox): ToolScope | undefined => {
-  if (!isMembers(message) || message.method !== "tools/call" || !isMembers(message.params)) return undefined
+  if (
+    !Predicate.isReadonlyObject(message) ||
+    message.method !== "tools/call" ||
+    !Predicate.isReadonlyObject(message.params)
+  )
+    return undefined
   const { name } = message.params
   return typeof name === "string" ? byName.get(name)?.scope : undefined
 }

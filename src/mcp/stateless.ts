@@ -1,15 +1,6 @@
-import { Result } from "effect"
+import { Predicate, Result } from "effect"
 import type { RawFields } from "../domain/requests/fields.ts"
-import {
-  fail,
-  isId,
-  isMembers,
-  maxIdCharacters,
-  maxQuotedCharacters,
-  quote,
-  type RpcError,
-  rpcCodes
-} from "./message.ts"
+import { fail, isId, maxIdCharacters, maxQuotedCharacters, quote, type RpcError, rpcCodes } from "./message.ts"
 import { currentRevision } from "./revisions.ts"
 
 // Revision 2026-07-28 and later: each request is independent. `_meta` names revision, client and capabilities.
@@ -34,7 +25,11 @@ const isStatelessRevision = (text: string | undefined): boolean =>
   text !== undefined && isoDate.test(text) && text >= currentRevision
 
 const metaOf = (message: unknown): RawFields | undefined =>
-  isMembers(message) && isMembers(message.params) && isMembers(message.params._meta) ? message.params._meta : undefined
+  Predicate.isReadonlyObject(message) &&
+  Predicate.isReadonlyObject(message.params) &&
+  Predicate.isReadonlyObject(message.params._meta)
+    ? message.params._meta
+    : undefined
 
 const namesRevision = (message: unknown): boolean => {
   const meta = metaOf(message)
@@ -44,26 +39,27 @@ const namesRevision = (message: unknown): boolean => {
 /** True if `_meta` or the header names such a revision. A bare `initialize` opens an earlier session. */
 export const isStateless = (headers: RequestHeaders, body: unknown): boolean =>
   (Array.isArray(body) ? body.some(namesRevision) : namesRevision(body)) ||
-  (isStatelessRevision(headers["mcp-protocol-version"]) && !(isMembers(body) && body.method === "initialize"))
+  (isStatelessRevision(headers["mcp-protocol-version"]) &&
+    !(Predicate.isReadonlyObject(body) && body.method === "initialize"))
 
 const invalidShape =
   `Invalid Request: protocol ${currentRevision} takes one JSON-RPC 2.0 request or notification, with an id of at most ` +
   `${maxIdCharacters} characters`
 
 const isSingleMessage = (body: unknown): body is RawFields => {
-  if (!isMembers(body) || body.jsonrpc !== "2.0" || typeof body.method !== "string") return false
-  return ("id" in body ? isId(body.id) : true) && (body.params === undefined || isMembers(body.params))
+  if (!Predicate.isReadonlyObject(body) || body.jsonrpc !== "2.0" || typeof body.method !== "string") return false
+  return ("id" in body ? isId(body.id) : true) && (body.params === undefined || Predicate.isReadonlyObject(body.params))
 }
 
 const isClient = (value: unknown): boolean =>
-  isMembers(value) && typeof value.name === "string" && typeof value.version === "string"
+  Predicate.isReadonlyObject(value) && typeof value.name === "string" && typeof value.version === "string"
 
 const metaIssue = (meta: RawFields | undefined): string | undefined => {
   if (meta === undefined) return `_meta is missing. It must be an object with ${revisionKey} and ${capabilitiesKey}`
   if (!(revisionKey in meta)) return `_meta: ${revisionKey} is missing`
   if (!(capabilitiesKey in meta)) return `_meta: ${capabilitiesKey} is missing`
   if (typeof meta[revisionKey] !== "string") return `_meta: ${revisionKey} must be a string`
-  if (!isMembers(meta[capabilitiesKey])) return `_meta: ${capabilitiesKey} must be an object`
+  if (!Predicate.isReadonlyObject(meta[capabilitiesKey])) return `_meta: ${capabilitiesKey} must be an object`
   if (clientKey in meta && !isClient(meta[clientKey])) return `_meta: ${clientKey} must have a name and a version`
   if (meta.progressToken !== undefined && !isId(meta.progressToken)) {
     return `_meta: progressToken must be an integer or a string of at most ${maxIdCharacters} characters`
@@ -137,7 +133,7 @@ export const readStateless = (
   if (!isId(body.id)) return Result.succeed(undefined)
   const { id } = body
   const method = String(body.method)
-  const params = isMembers(body.params) ? body.params : {}
+  const params = Predicate.isReadonlyObject(body.params) ? body.params : {}
   const meta = metaOf(body)
   const wrongMeta = metaIssue(meta)
   if (meta === undefined || wrongMeta !== undefined) {
@@ -150,7 +146,7 @@ export const readStateless = (
     id,
     method,
     params,
-    client: isMembers(client) ? String(client.name) : undefined,
+    client: Predicate.isReadonlyObject(client) ? String(client.name) : undefined,
     progressToken: isId(progressToken) ? progressToken : undefined
   })
 }

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
+import { Compat } from "../compat/Compat.ts"
 import { loopbackNetworks, parseNetwork } from "../domain/net/Network.ts"
 import { OperatorError } from "../domain/OperatorError.ts"
-import { Compat } from "../http/compat/Compat.ts"
 import { Keyless, makeKeyless } from "../services/accounts/Keyless.ts"
 import { AppConfig } from "../settings/Settings.ts"
 

@@ -1,20 +1,17 @@
 import { Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import * as compat from "../compat/enabled.ts"
+import * as JinaAddress from "../compat/jinaAddress.ts"
 import { DecodedApi } from "../http/Api.ts"
-import * as compat from "../http/compat/enabled.ts"
-import * as Discovery from "../http/discovery/Discovery.ts"
-import * as Docs from "../http/docs/Docs.ts"
 import * as access from "../http/handlers/access.ts"
 import * as account from "../http/handlers/account.ts"
 import * as auth from "../http/handlers/auth.ts"
 import * as billing from "../http/handlers/billing.ts"
 import * as deliveries from "../http/handlers/deliveries.ts"
 import * as keys from "../http/handlers/keys.ts"
-import * as oauth from "../http/handlers/oauth/routes.ts"
 import * as pages from "../http/handlers/pages.ts"
 import * as search from "../http/handlers/search.ts"
-import * as unsubscribe from "../http/handlers/unsubscribe.ts"
 import * as usage from "../http/handlers/usage.ts"
 import * as webhooks from "../http/handlers/webhooks.ts"
 import * as Compression from "../http/middleware/Compression.ts"
@@ -23,9 +20,12 @@ import * as Edge from "../http/middleware/Edge.ts"
 import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
 import { maxBodyBytes } from "../http/requests/body.ts"
 import { gates } from "../http/routes.ts"
-import * as Site from "../http/site/Site.ts"
+import * as Discovery from "../mcp/discovery/Discovery.ts"
 import * as mcp from "../mcp/Endpoint.ts"
-import { revisions } from "../mcp/revisions.ts"
+import * as Docs from "../site/docs/Docs.ts"
+import * as Site from "../site/Site.ts"
+import * as oauth from "../site/signIn/routes.ts"
+import * as unsubscribe from "../site/unsubscribe.ts"
 
 /** Other spellings of a path are not found (R3). */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
@@ -45,12 +45,13 @@ export const service = Layer.mergeAll(
   pages.layer,
   mcp.layer,
   Site.layer,
-  Discovery.layer(revisions),
+  Discovery.layer,
   auth.layer,
   oauth.layer,
   deliveries.layer,
   compat.layer,
   unsubscribe.layer,
+  JinaAddress.layer,
   Cors.layer,
   Compression.layer,
   Edge.layer

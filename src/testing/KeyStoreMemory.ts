@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
 import type { KeyPrincipal, PrincipalBounds } from "../domain/accounts/Principal.ts"
+import { budgetPeriodAt } from "../domain/credits/Budget.ts"
 import { unauthorized } from "../domain/errors.ts"
 import { type ApiKey, isSecret, makeSecret, secretHint } from "../domain/keys/ApiKey.ts"
-import { budgetPeriodAt } from "../domain/keys/Budget.ts"
 import { type BoundsChange, changeBounds, readNetworks, unbounded } from "../domain/keys/KeyBounds.ts"
 import { Ids } from "../services/Ids.ts"
 import {

@@ -1,7 +1,8 @@
 import { Clock, Effect, Layer } from "effect"
-import { type Allowance, accountAt, giveBack, split } from "../domain/accounts/Account.ts"
+import { accountAt } from "../domain/accounts/Account.ts"
+import { type Allowance, giveBack, split } from "../domain/credits/Allowance.ts"
 import { QuotaExceeded } from "../domain/errors.ts"
-import type { LogEntry } from "../domain/search/LogEntry.ts"
+import type { LogEntry } from "../domain/log/LogEntry.ts"
 import {
   type Adjustment,
   CorrectionImpossible,

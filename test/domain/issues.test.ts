@@ -1,20 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import fc from "fast-check"
-import { toUsageQuery, UsageParameters } from "../../src/domain/credits/Usage.ts"
+import { TavilyRequest } from "../../src/compat/TavilyGroup.ts"
+import { PerplexityRequest } from "../../src/compat/web/PerplexityGroup.ts"
 import { InvalidRequest, maxIssueCharacters, maxIssues } from "../../src/domain/errors.ts"
 import { parseApiKeyChange, parseNewKey } from "../../src/domain/keys/NewKey.ts"
+import { HistoryParameters, RecentParameters } from "../../src/domain/log/QueryHistory.ts"
+import { toUsageQuery, UsageParameters } from "../../src/domain/log/Usage.ts"
 import { decoder, maxListEntries } from "../../src/domain/requests/fields.ts"
 import { parseBulk } from "../../src/domain/search/BulkRequest.ts"
-import { HistoryParameters, RecentParameters } from "../../src/domain/search/QueryHistory.ts"
 import { jsonSearchFields, SearchParameters, searchRules } from "../../src/domain/search/SearchRequest.ts"
 import {
   parseEventSettingsChange,
   parseNewWebhook,
   parseWebhookChange
 } from "../../src/domain/webhooks/WebhookRequest.ts"
-import { TavilyRequest } from "../../src/http/compat/TavilyGroup.ts"
-import { PerplexityRequest } from "../../src/http/compat/web/PerplexityGroup.ts"
 
 /** Fields that nearly fit, beside anything at all. */
 const text = fc.oneof(

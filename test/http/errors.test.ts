@@ -5,8 +5,8 @@ import { OpenApi } from "effect/http-api"
 import * as domain from "../../src/domain/errors.ts"
 import { Api } from "../../src/http/Api.ts"
 import { CurrentRequest, makeRequestState } from "../../src/http/CurrentRequest.ts"
-import { type Document, errorsOf } from "../../src/http/docs/document.ts"
 import { type ApiError, encodeApiError, schemas } from "../../src/http/errors.ts"
+import { type Document, errorsOf } from "../../src/site/docs/document.ts"
 
 /** Codes and statuses in the contract's table of errors. */
 const contract = Array.from(

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { IpNetwork } from "effect/net"
-import { Compat } from "../../src/http/compat/Compat.ts"
+import { Compat } from "../../src/compat/Compat.ts"
 import * as CompatSettings from "../../src/process/Compat.ts"
 import { Keyless } from "../../src/services/accounts/Keyless.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"

@@ -16,8 +16,10 @@ const arrows = {
   settings: ["domain"],
   layers: ["domain", "services"],
   http: ["domain", "services"],
+  compat: ["domain", "services", "http"],
+  site: ["domain", "services", "http", "compat"],
   mcp: ["domain", "services", "http"],
-  process: ["domain", "services", "settings", "layers", "http", "mcp"],
+  process: ["domain", "services", "settings", "layers", "http", "compat", "site", "mcp"],
   cli: ["domain", "services", "settings", "layers"],
   testing: ["domain", "services", "layers"],
   dashboard: ["domain", "http"]

@@ -1,5 +1,6 @@
-import type { Account, Allowance } from "../../domain/accounts/Account.ts"
-import { remaining } from "../../domain/accounts/Account.ts"
+import type { Account } from "../../domain/accounts/Account.ts"
+import type { Allowance } from "../../domain/credits/Allowance.ts"
+import { remaining } from "../../domain/credits/Allowance.ts"
 import { print, table, time } from "../Output.ts"
 
 export const accountJson = (account: Account) => ({

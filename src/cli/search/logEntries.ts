@@ -1,4 +1,4 @@
-import type { LoggedPage, LoggedRefusal } from "../../domain/search/LogEntry.ts"
+import type { LoggedPage, LoggedRefusal } from "../../domain/log/LogEntry.ts"
 import type { StoredLogEntry } from "../../services/search/QueryLog.ts"
 import { table, time } from "../Output.ts"
 

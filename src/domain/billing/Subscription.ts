@@ -1,6 +1,6 @@
 import type { NextTerms } from "../accounts/Account.ts"
 import { billingCycle, type Period, type Plan, type TermsTable } from "../credits/Plan.ts"
-import { limitsOfPeriod, loweredAt, type PlanHistory, termsAt } from "../credits/PlanHistory.ts"
+import { limitsOfPeriod, loweredAt, type PlanHistory, termsAt } from "./PlanHistory.ts"
 import { isUpgrade, type PlanStep, type SoldPlan } from "./Purchase.ts"
 
 // Times are Unix milliseconds.

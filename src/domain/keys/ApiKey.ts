@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { Spending } from "./Budget.ts"
+import type { Spending } from "../credits/Budget.ts"
 import type { KeyBounds } from "./KeyBounds.ts"
 
 export const keyModes = ["live", "test"] as const

@@ -1,10 +1,10 @@
 import { Array as Arr, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { IpNetwork, type NetAddress } from "effect/net"
+import { type Budget, budgetPeriods, maxBudgetCredits } from "../credits/Budget.ts"
 import { UnsupportedParameter } from "../errors.ts"
 import { parseNetwork } from "../net/Network.ts"
 import { Moment, wholeNumber } from "../requests/fields.ts"
 import { AnyTarget, allTargets } from "../search/Target.ts"
-import { type Budget, budgetPeriods, maxBudgetCredits } from "./Budget.ts"
 
 export const maxNetworks = 32
 

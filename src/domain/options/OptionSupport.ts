@@ -1,4 +1,3 @@
-import type { SearchRequest } from "../search/SearchRequest.ts"
 import { codePointLength } from "../text.ts"
 import { dayOf } from "./published.ts"
 import {
@@ -40,6 +39,12 @@ export interface CallOptions {
   readonly isNews: boolean
 }
 
+/** The parts of a search that decide whether a provider can serve its options. */
+interface Asked {
+  readonly query: string
+  readonly options?: SearchOptions
+}
+
 interface Capable {
   readonly maxQueryCodePoints?: number
   readonly maxQueryWords?: number
@@ -58,7 +63,7 @@ const including = (sites: ReadonlyArray<string>, or: string | undefined): string
 const joined = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join(" ")
 
 /** Adds `site:` operators. Omits exclusions that would make the query too long. */
-export const queryWithSites = (capable: Capable, { options, query }: SearchRequest): string => {
+export const queryWithSites = (capable: Capable, { options, query }: Asked): string => {
   const domains = capable.options?.domains
   if (options === undefined || domains?.kind !== "operators") return query
   const included = joined(query, including(options.includeDomains ?? [], domains.or))
@@ -66,8 +71,6 @@ export const queryWithSites = (capable: Capable, { options, query }: SearchReque
   const whole = joined(included, ...(options.excludeDomains ?? []).map((site) => `-site:${site}`))
   return fits(capable, whole) ? whole : included
 }
-
-type Asked = Pick<SearchRequest, "query" | "options">
 
 const servesIncluded = (capable: Capable, request: Asked): boolean => {
   const domains = capable.options?.domains
@@ -99,7 +102,7 @@ const serves = (capable: Capable, request: Asked, option: OptionName): boolean =
   }
 }
 
-export const unsupportedOption = (capable: Capable, request: SearchRequest): OptionName | undefined =>
+export const unsupportedOption = (capable: Capable, request: Asked): OptionName | undefined =>
   request.options === undefined
     ? undefined
     : namesOf(request.options).find((option) => !serves(capable, request, option))

@@ -3,9 +3,9 @@ import type { InvalidRequest } from "../errors.ts"
 import { decoder } from "../requests/fields.ts"
 import { BulkResult } from "../search/BulkResult.ts"
 import { searchFields } from "../search/SearchRequest.ts"
+import { UnreadableReason } from "../UnreadableReason.ts"
 import { pageFields } from "./PageBody.ts"
 import { jsonPageFields, PageAddress, type PageRequest, toPageRequest } from "./PageRequest.ts"
-import { UnreadableReason } from "./UnreadableReason.ts"
 
 export const maxPageRows = 20
 

@@ -1,6 +1,6 @@
-import { DateTime, Effect, Result, Schema, type SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
+import { DateTime, Effect, Predicate, Result, Schema, type SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
 import { InvalidRequest, type Issue } from "../errors.ts"
-import { mistakesBetween } from "../index/spelling.ts"
+import { mistakesBetween } from "../spelling.ts"
 import { isCarriable, normalizeWhitespace } from "../text.ts"
 
 /** Undecoded fields: text from a query string (a list if repeated), or any JSON from a body. */
@@ -45,16 +45,13 @@ const hintFor = (value: unknown, isTypeFailure: boolean): string =>
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const isObject = (value: unknown): value is RawFields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const isFilter = (issue: SchemaIssue.Issue): boolean =>
   issue._tag === "Filter" ||
   ((issue._tag === "Pointer" || issue._tag === "Encoding") && isFilter(issue.issue)) ||
   ((issue._tag === "AnyOf" || issue._tag === "Composite") && issue.issues.some(isFilter))
 
 export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyArray<Issue> => {
-  const raw = isObject(input) ? input : {}
+  const raw = Predicate.isReadonlyObject(input) ? input : {}
   const messages = new Map<string, string>()
   for (const issue of failure._tag === "Composite" ? failure.issues : [failure]) {
     for (const { message: found = "is not valid", path = [] } of formatIssue(issue).issues) {
@@ -81,7 +78,7 @@ export const maxListEntries = 300
 const cutLists = (input: unknown, names: ReadonlyArray<string>, maxEntries: number): unknown => {
   const isTooLong = (value: unknown): value is ReadonlyArray<unknown> =>
     Array.isArray(value) && value.length > maxEntries
-  if (!isObject(input) || !names.some((name) => isTooLong(input[name]))) return input
+  if (!Predicate.isReadonlyObject(input) || !names.some((name) => isTooLong(input[name]))) return input
   const cut = (value: unknown) => (isTooLong(value) ? value.slice(0, maxEntries + 1) : value)
   const present = names.filter((name) => Object.hasOwn(input, name))
   return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
@@ -108,7 +105,7 @@ const withMeantFields = (
   input: unknown,
   names: ReadonlyArray<string>
 ): ReadonlyArray<Issue> => {
-  if (!isObject(input)) return issues
+  if (!Predicate.isReadonlyObject(input)) return issues
   const isMissing = ({ field }: Issue) => names.includes(field) && !Object.hasOwn(input, field)
   if (!issues.some(isMissing)) return issues
   const unknown = Object.keys(input)

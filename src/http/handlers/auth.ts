@@ -11,9 +11,9 @@ import { Deployment } from "../../services/operations/Deployment.ts"
 import { type ApiError, encodeApiError } from "../errors.ts"
 import { limitAppsByAddress, limitByAddress } from "../middleware/addressLimit.ts"
 import { clientAddress } from "../middleware/clientAddress.ts"
-import { noStore } from "../middleware/securityHeaders.ts"
 import { readAnonymous } from "../requests/body.ts"
 import { checkParameterCount } from "../requests/query.ts"
+import { noStore } from "../responses/securityHeaders.ts"
 
 const LibraryError = Schema.Struct({
   message: Schema.NonEmptyString,

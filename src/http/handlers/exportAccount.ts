@@ -1,7 +1,7 @@
 import { Effect, Option, Schema, Stream } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
 import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
-import { everything, type Position } from "../../domain/search/QueryHistory.ts"
+import { everything, type Position } from "../../domain/log/QueryHistory.ts"
 import { BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
 import { KeyStore } from "../../services/keys/KeyStore.ts"

@@ -16,9 +16,9 @@ import { EventEmails } from "../../services/webhooks/EventEmails.ts"
 import { type IssuedEndpoint, Webhooks } from "../../services/webhooks/Webhooks.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Gates.ts"
-import { CurrentIntake } from "../listener/Intake.ts"
 import { limitDeliveries } from "../middleware/deliveryLimit.ts"
 import { announceBusy, readJson, readOptionalJson } from "../requests/body.ts"
+import { CurrentIntake } from "../requests/Intake.ts"
 
 const toDelivery = (delivery: Delivery) => ({
   id: delivery.id,

@@ -6,8 +6,8 @@ import { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { CurrentRequest, makeRequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { type ApiError, encodeApiError } from "../errors.ts"
-import { securityHeadersFor } from "../middleware/securityHeaders.ts"
 import { countErrorResponse } from "../responses/metrics.ts"
+import { securityHeadersFor } from "../responses/securityHeaders.ts"
 
 /** Half-closes, then destroys after `lingerMs`. An immediate reset could overtake the response. */
 export const closeSocket = Effect.fnUntraced(function* (socket: Duplex, lingerMs: number) {

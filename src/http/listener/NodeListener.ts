@@ -7,6 +7,7 @@ import { HttpServerError, HttpServerRequest, type HttpServerResponse } from "eff
 import { InvalidRequest } from "../../domain/errors.ts"
 import { Readiness } from "../../services/operations/Readiness.ts"
 import { observe } from "../../services/telemetry/Instrument.ts"
+import { busyError, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "../requests/Intake.ts"
 import {
   activeRequests,
   countCut,
@@ -17,7 +18,6 @@ import {
 } from "../responses/metrics.ts"
 import { answerUnparsable, type Connections, probeHalfClosed, trackConnections } from "./Connections.ts"
 import * as ErrorResponse from "./ErrorResponse.ts"
-import { busyError, busyRetrySeconds, CurrentIntake, Intake, type IntakeLimits } from "./Intake.ts"
 import { ResponseBacklog, responseClassOf } from "./ResponseBacklog.ts"
 
 /** Sizes are in bytes, times in milliseconds. */

@@ -1,4 +1,4 @@
-import { intakeLimits } from "./Intake.ts"
+import { intakeLimits } from "../requests/Intake.ts"
 import type { ListenerLimits } from "./NodeListener.ts"
 
 export const limits: ListenerLimits = {

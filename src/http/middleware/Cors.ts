@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { authPath } from "../../domain/accounts/OAuth.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { exposedHeaders } from "../responses/headers.ts"
+import { exposedHeaders } from "../headerNames.ts"
 
 /** CORS for the demo and the operator's origins (R48). Credentials are never allowed, so pages cannot use cookies. */
 

@@ -8,9 +8,7 @@ import {
   type HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
-import { SqlError } from "effect/sql"
 import { internalError } from "../../domain/errors.ts"
-import { rootCauseMessage } from "../../domain/rootCause.ts"
 import { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { CurrentRecord } from "../../services/telemetry/CurrentRecord.ts"
@@ -19,30 +17,11 @@ import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } fr
 import { apiErrorResponse } from "../errors.ts"
 import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
+import { logFault } from "../responses/logFault.ts"
 import { matchedRoute, measureRequest } from "../responses/metrics.ts"
+import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "../responses/securityHeaders.ts"
 import { serverTiming } from "../responses/serverTiming.ts"
 import { noRoute } from "./routeHint.ts"
-import { type SecurityHeaders, securityHeadersFor, securityHeadersOf } from "./securityHeaders.ts"
-
-const addressMount = "/compat/jina/"
-
-/** Moves a page's address from Jina's path to `url`: a path is decoded (R3) and logged, but an address must not be. */
-const withoutAddressInPath = (url: string): string =>
-  url.startsWith(addressMount) && url.length > addressMount.length
-    ? `${addressMount}address?url=${encodeURIComponent(url.slice(addressMount.length))}`
-    : url
-
-/** Logs a database failure in one line without a stack trace, because every request repeats it during an outage. */
-const logStorage = ({ message, reason }: SqlError.SqlError): Effect.Effect<void> =>
-  Effect.logError(`Request failed because of a database error (${reason._tag}: ${rootCauseMessage(reason) || message})`)
-
-export const logFault = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
-  for (const reason of cause.reasons) {
-    const failure = reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined
-    if (SqlError.isSqlError(failure)) return logStorage(failure)
-  }
-  return Effect.logError("Request failed", cause)
-}
 
 const notFound = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
   apiErrorResponse(noRoute(method, pathOf(url)))
@@ -138,7 +117,7 @@ const describeRequest = (span: Tracer.Span, request: HttpServerRequest.HttpServe
 }
 
 const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, R>) =>
-  withRewrittenRequest((request) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
       return withSpan(request.method, { kind: "server", parent }, (span) => {
@@ -149,14 +128,6 @@ const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, 
       })
     })
   )
-
-const withRewrittenRequest = <E, R>(run: (request: HttpServerRequest.HttpServerRequest) => App<E, R>) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-    const url = withoutAddressInPath(request.url)
-    if (url === request.url) return run(request)
-    const rewritten = request.modify({ url })
-    return Effect.provideService(run(rewritten), HttpServerRequest.HttpServerRequest, rewritten)
-  })
 
 const withRequestState = <E, R>(
   request: HttpServerRequest.HttpServerRequest,

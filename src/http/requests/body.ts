@@ -6,8 +6,8 @@ import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { InvalidRequest, type RateLimited } from "../../domain/errors.ts"
 import { hasTooManyParameters } from "../../domain/requests/parameters.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
-import { type BodyPool, busyError, busyRetrySeconds, CurrentIntake, type Sender } from "../listener/Intake.ts"
 import { countShed } from "../responses/metrics.ts"
+import { type BodyPool, busyError, busyRetrySeconds, CurrentIntake, type Sender } from "./Intake.ts"
 import { parseQuery, tooManyParameters } from "./query.ts"
 
 export const maxBodyBytes = ByteSize.mebibytes(1)

@@ -1,8 +1,7 @@
-import { type Allowance, remaining } from "../../domain/accounts/Account.ts"
+import { type Allowance, remaining } from "../../domain/credits/Allowance.ts"
 import type { QuotaExceeded } from "../../domain/errors.ts"
 import type { Receipt } from "../../services/credits/Metering.ts"
 import { type RateLimitDecision, windowMs } from "../../services/credits/RateLimiter.ts"
-import { quotaHeaderNames, rateLimitHeaderNames } from "../docs/openapi.ts"
 
 /** The policy name in the `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers-11 (R45). */
 const policyName = '"minute"'
@@ -17,15 +16,6 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
   ratelimit: `${policyName};r=${decision.remaining};t=${decision.retryAfterSeconds}`,
   ...(decision.admitted ? {} : { "retry-after": String(decision.retryAfterSeconds) })
 })
-
-export const exposedHeaders: ReadonlyArray<string> = [
-  "X-Request-Id",
-  ...rateLimitHeaderNames,
-  "Retry-After",
-  ...quotaHeaderNames,
-  "Idempotent-Replayed",
-  "WWW-Authenticate"
-]
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 

@@ -1,17 +1,9 @@
 import { Context } from "effect"
+import type { Timing } from "../CurrentRequest.ts"
 
 export const SendsServerTiming = Context.Reference<boolean>("quarry/http/SendsServerTiming", {
   defaultValue: () => true
 })
-
-export interface Timing {
-  /** `provider` for a search, `fetch` for a page; undefined if the cache had the answer. */
-  readonly part:
-    | { readonly name: "provider" | "fetch"; readonly by: string | undefined; readonly ms: number }
-    | undefined
-  /** Undefined if nothing was looked up, as in a replay. */
-  readonly cache: "hit" | "miss" | undefined
-}
 
 const milliseconds = (ms: number): string => (Math.round(Math.max(0, ms) * 10) / 10).toFixed(1)
 

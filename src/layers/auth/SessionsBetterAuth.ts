@@ -1,7 +1,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { budgetOfApp } from "../../domain/credits/Budget.ts"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
-import { budgetOfApp } from "../../domain/keys/Budget.ts"
 import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"

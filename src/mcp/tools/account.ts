@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { remaining } from "../../domain/accounts/Account.ts"
+import { remaining } from "../../domain/credits/Allowance.ts"
 import { Account } from "../../http/groups/AccountGroup.ts"
 import { toMe } from "../../http/handlers/account.ts"
 import { Moment, toMomentOrNull } from "../../http/timestamps.ts"

@@ -1,8 +1,9 @@
 import { Context, Data, type Effect } from "effect"
-import type { Account, Allowance } from "../../domain/accounts/Account.ts"
+import type { Account } from "../../domain/accounts/Account.ts"
+import type { Allowance } from "../../domain/credits/Allowance.ts"
 import type { NotFound, QuotaExceeded, Unauthorized } from "../../domain/errors.ts"
+import type { LogEntry } from "../../domain/log/LogEntry.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
-import type { LogEntry } from "../../domain/search/LogEntry.ts"
 
 /** Credits reserved before searches are dispatched. A hold ends exactly once. */
 export interface Hold {

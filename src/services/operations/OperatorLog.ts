@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
-import type { Counts } from "../../domain/credits/Usage.ts"
 import type { NotFound } from "../../domain/errors.ts"
+import type { Counts } from "../../domain/log/Usage.ts"
 import type { StoredLogEntry } from "../search/QueryLog.ts"
 
 /** Limits a request look-up, because a client may send the same ID many times. */

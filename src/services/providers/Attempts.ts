@@ -1,5 +1,5 @@
+import type { LoggedReason, LoggedRefusal } from "../../domain/log/LogEntry.ts"
 import type { UnsentReason } from "../../domain/providers/Unsent.ts"
-import type { LoggedReason, LoggedRefusal } from "../../domain/search/LogEntry.ts"
 import type { Deadline } from "../search/Deadlines.ts"
 
 /** Limits a log entry, because an operator may configure many providers with long names. */

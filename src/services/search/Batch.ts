@@ -9,10 +9,10 @@ import {
   type UpstreamTimeout
 } from "../../domain/errors.ts"
 import { forbiddenTarget } from "../../domain/keys/KeyBounds.ts"
+import type { LogEntry, LoggedRefusal } from "../../domain/log/LogEntry.ts"
 import { LinkBudget } from "../../domain/pages/PageLinks.ts"
 import { unsentRow } from "../../domain/providers/Unsent.ts"
 import type { BatchBody } from "../../domain/search/BulkResult.ts"
-import type { LogEntry, LoggedRefusal } from "../../domain/search/LogEntry.ts"
 import type { InvalidSearch } from "../../domain/search/SearchRequest.ts"
 import type { AnyTarget } from "../../domain/search/Target.ts"
 import type { Ids } from "../Ids.ts"

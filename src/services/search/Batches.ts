@@ -1,6 +1,6 @@
 import { Clock, Deferred, Effect, Exit, Fiber, identity, Latch, type Scope, Semaphore, Tracer } from "effect"
-import type { Allowance } from "../../domain/accounts/Account.ts"
 import type { AccountPrincipal, Principal } from "../../domain/accounts/Principal.ts"
+import type { Allowance } from "../../domain/credits/Allowance.ts"
 import { internalError } from "../../domain/errors.ts"
 import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts"
 import type { ReserveError } from "../credits/Ledger.ts"

@@ -1,5 +1,5 @@
 import { type Duration, Effect, Schedule } from "effect"
-import type { Allowance } from "../../domain/accounts/Account.ts"
+import type { Allowance } from "../../domain/credits/Allowance.ts"
 import { type IdempotencyInProgress, type InvalidRequest, idempotencyInProgress } from "../../domain/errors.ts"
 import { lostAnswer, reusedKey } from "../../domain/search/IdempotencyKey.ts"
 import type { Hold, KeyedRequest, KeyedReservation } from "../credits/Ledger.ts"

@@ -1,8 +1,8 @@
 import { Context, type Effect } from "effect"
-import type { UsageBucket, UsageQuery } from "../../domain/credits/Usage.ts"
 import type { InvalidRequest } from "../../domain/errors.ts"
-import type { LogEntry } from "../../domain/search/LogEntry.ts"
-import type { HistoryQuery, Position } from "../../domain/search/QueryHistory.ts"
+import type { LogEntry } from "../../domain/log/LogEntry.ts"
+import type { HistoryQuery, Position } from "../../domain/log/QueryHistory.ts"
+import type { UsageBucket, UsageQuery } from "../../domain/log/Usage.ts"
 
 export interface StoredLogEntry extends LogEntry {
   readonly at: number

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { constantHistory, limitsOfPeriod } from "../../../src/domain/billing/PlanHistory.ts"
 import {
   cycleStartOf,
   entitlementAt,
@@ -9,7 +10,6 @@ import {
   sightOf
 } from "../../../src/domain/billing/Subscription.ts"
 import { billingCycle, standardPlans } from "../../../src/domain/credits/Plan.ts"
-import { constantHistory, limitsOfPeriod } from "../../../src/domain/credits/PlanHistory.ts"
 
 const start = Date.parse("2027-01-31T12:00:00Z")
 const dayMs = 86_400_000

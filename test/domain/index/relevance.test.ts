@@ -6,9 +6,10 @@ import { lengthOf, makeEntries, PostingsReader, PostingsWriter } from "../../../
 import { readQuery } from "../../../src/domain/index/QueryTerms.ts"
 import { bestDocuments, rarity, type ScoredSlot } from "../../../src/domain/index/score.ts"
 import { snippetOf, tokenWorth } from "../../../src/domain/index/snippet.ts"
-import { meantBy, mistakesBetween } from "../../../src/domain/index/spelling.ts"
+import { meantBy } from "../../../src/domain/index/spelling.ts"
 import { titleScore } from "../../../src/domain/index/titles.ts"
 import { fold, phraseText, wordsOf } from "../../../src/domain/index/words.ts"
+import { mistakesBetween } from "../../../src/domain/spelling.ts"
 
 const anyText = fc.string({
   maxLength: 400,

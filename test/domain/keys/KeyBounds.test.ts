@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { NetAddress } from "effect/net"
 import * as fc from "fast-check"
-import { budgetPeriodAt, describeBudget } from "../../../src/domain/keys/Budget.ts"
+import { budgetPeriodAt, describeBudget } from "../../../src/domain/credits/Budget.ts"
 import {
   canonicalNetwork,
   changeBounds,

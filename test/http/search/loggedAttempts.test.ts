@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { LoggedReason, PublicReason, toPublicReason } from "../../../src/domain/search/LogEntry.ts"
+import { LoggedReason, PublicReason, toPublicReason } from "../../../src/domain/log/LogEntry.ts"
 import { toLoggedQuery } from "../../../src/http/handlers/usage.ts"
 import { logEntry } from "../../support/api/requests.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { CurrentIntake, Intake, intakeLimits } from "../../../src/http/listener/Intake.ts"
+import { CurrentIntake, Intake, intakeLimits } from "../../../src/http/requests/Intake.ts"
 import { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
 import * as EventWork from "../../../src/services/webhooks/EventWork.ts"
 import { Webhooks } from "../../../src/services/webhooks/Webhooks.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { constantHistory, limitsOfPeriod } from "../../../src/domain/billing/PlanHistory.ts"
 import { standardPlans } from "../../../src/domain/credits/Plan.ts"
-import { constantHistory, limitsOfPeriod } from "../../../src/domain/credits/PlanHistory.ts"
 import type { Buyer, PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import type { FakePolar } from "../../support/polar/FakePolar.ts"
 import { polar } from "../../support/polar/Provider.ts"

@@ -1,6 +1,6 @@
 import { Layer } from "effect"
+import { Compat } from "../../../src/compat/Compat.ts"
 import { compatShapes } from "../../../src/domain/compat/CompatShape.ts"
-import { Compat } from "../../../src/http/compat/Compat.ts"
 
 /** All compatible endpoints, turned on. */
 export const everyShape = Layer.succeed(Compat, {

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../../../src/domain/search/LogEntry.ts"
+import type { LogEntry } from "../../../src/domain/log/LogEntry.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 
 /** A search with every field set. Tests override only the relevant fields. */

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, type Redacted, References, Scope } from "effect"
 import { HttpClient, HttpEffect, HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { Allowance } from "../../../../src/domain/accounts/Account.ts"
+import type { Allowance } from "../../../../src/domain/credits/Allowance.ts"
 import type { Plan } from "../../../../src/domain/credits/Plan.ts"
 import type { UpstreamError, UpstreamTimeout } from "../../../../src/domain/errors.ts"
 import type { UpstreamRow } from "../../../../src/domain/search/Organic.ts"

@@ -1,9 +1,10 @@
 import { Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { type Account, type Allowance, accountAt } from "../../../domain/accounts/Account.ts"
+import { type Account, accountAt } from "../../../domain/accounts/Account.ts"
+import type { Allowance } from "../../../domain/credits/Allowance.ts"
 import { type Period, periodAt } from "../../../domain/credits/Plan.ts"
 import { NotFound, QuotaExceeded, unauthorized } from "../../../domain/errors.ts"
-import type { LogEntry } from "../../../domain/search/LogEntry.ts"
+import type { LogEntry } from "../../../domain/log/LogEntry.ts"
 import { noSuchAccount } from "../../../services/accounts/Accounts.ts"
 import { ifActing, logFailure, runRepeatedly } from "../../../services/background.ts"
 import {

@@ -1,7 +1,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { isInForce, limitsAfter } from "../../../domain/billing/PlanHistory.ts"
 import { type PlanTable, periodAt, plans, standardPlans, type TermsTable } from "../../../domain/credits/Plan.ts"
-import { isInForce, limitsAfter } from "../../../domain/credits/PlanHistory.ts"
 import { PlanBooks } from "../../../services/credits/PlanBooks.ts"
 import { Plans } from "../../../services/credits/Plans.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"

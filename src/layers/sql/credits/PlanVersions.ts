@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import { constantHistory, type PlanHistory } from "../../../domain/billing/PlanHistory.ts"
 import type { PlanTerms, TermsTable } from "../../../domain/credits/Plan.ts"
-import { constantHistory, type PlanHistory } from "../../../domain/credits/PlanHistory.ts"
 import { rowsOf } from "../Rows.ts"
 
 const Terms = Schema.Struct({ quota: Schema.NullOr(Schema.Int), concurrency: Schema.Int })

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { appBudgetPrefix } from "../../../domain/keys/Budget.ts"
+import { appBudgetPrefix } from "../../../domain/credits/Budget.ts"
 import { type Discrepancy, discrepancyKinds } from "../../../services/credits/Ledger.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
+import { budgetPeriodAt, budgetPeriods } from "../../../domain/credits/Budget.ts"
 import { type ApiKey, KeyMode } from "../../../domain/keys/ApiKey.ts"
-import { budgetPeriodAt, budgetPeriods } from "../../../domain/keys/Budget.ts"
 import type { KeyBounds } from "../../../domain/keys/KeyBounds.ts"
 import { AnyTarget } from "../../../domain/search/Target.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
+import { type LogEntry, LoggedRefusal, Outcome, outcomes } from "../../../domain/log/LogEntry.ts"
 import { LoggedOptions, toFields, toOptions } from "../../../domain/options/SearchOptions.ts"
-import { UnreadableReason } from "../../../domain/pages/UnreadableReason.ts"
-import { type LogEntry, LoggedRefusal, Outcome, outcomes } from "../../../domain/search/LogEntry.ts"
 import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
+import { UnreadableReason } from "../../../domain/UnreadableReason.ts"
 import type { StoredLogEntry } from "../../../services/search/QueryLog.ts"
 import { columnsOf } from "../Rows.ts"
 

@@ -1,12 +1,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxRows, tooManyRows, type UsageBucket, type UsageQuery } from "../../../domain/credits/Usage.ts"
-import {
-  everything,
-  type HistoryFilter,
-  type HistoryQuery,
-  type Position
-} from "../../../domain/search/QueryHistory.ts"
+import { everything, type HistoryFilter, type HistoryQuery, type Position } from "../../../domain/log/QueryHistory.ts"
+import { maxRows, tooManyRows, type UsageBucket, type UsageQuery } from "../../../domain/log/Usage.ts"
 import { pageTarget } from "../../../domain/search/Target.ts"
 import { QueryLog } from "../../../services/search/QueryLog.ts"
 import { columnsOf, rowOf, rowsOf } from "../Rows.ts"

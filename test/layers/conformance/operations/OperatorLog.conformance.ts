@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
-import type { LogEntry } from "../../../../src/domain/search/LogEntry.ts"
+import type { LogEntry } from "../../../../src/domain/log/LogEntry.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import type { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"

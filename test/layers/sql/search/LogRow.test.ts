@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { LogEntry } from "../../../../src/domain/search/LogEntry.ts"
+import type { LogEntry } from "../../../../src/domain/log/LogEntry.ts"
 import { LogRow, toColumns } from "../../../../src/layers/sql/search/LogRow.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { QueryLog } from "../../../../src/services/search/QueryLog.ts"

@@ -6,7 +6,7 @@ import {
   type HistoryFilter,
   type HistoryQuery,
   type Position
-} from "../../../../src/domain/search/QueryHistory.ts"
+} from "../../../../src/domain/log/QueryHistory.ts"
 import { QueryLog } from "../../../../src/services/search/QueryLog.ts"
 import { makeAccount } from "../../../support/api/searches.ts"
 import * as Postgres from "../../../support/stores/Postgres.ts"

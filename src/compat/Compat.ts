@@ -1,0 +1,9 @@
+import { Context } from "effect"
+import type { CompatShape } from "../domain/compat/CompatShape.ts"
+import type { Engines } from "./Shape.ts"
+
+/** Compatible endpoints that the operator enabled. None by default (R43). */
+export const Compat = Context.Reference<{
+  readonly shapes: ReadonlyArray<CompatShape>
+  readonly engines: Engines
+}>("quarry/http/compat/Compat", { defaultValue: () => ({ shapes: [], engines: {} }) })

@@ -1,0 +1,104 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { freshnessPeriods } from "../domain/options/SearchOptions.ts"
+import { Text } from "../domain/requests/fields.ts"
+import { SearchParameters } from "../domain/search/SearchRequest.ts"
+import { ownErrors } from "./CompatError.ts"
+import { alias, documented, parametersOf } from "./endpoints.ts"
+import { LongQuery } from "./fields.ts"
+
+export const SearxngParameters = Schema.Struct({
+  q: LongQuery,
+  format: Schema.optionalKey(
+    Schema.Literal("json").annotate({ message: "must be json", description: "The only supported format." })
+  ),
+  pageno: SearchParameters.fields.page,
+  language: Schema.optionalKey(
+    Text.annotate({ description: "A language tag such as de, de-AT or zh-Hant; all and auto are the default." })
+  ),
+  safesearch: Schema.optionalKey(
+    Schema.Literals(["0", "1", "2"]).annotate({
+      message: "must be 0, 1 or 2",
+      description: "Off, moderate or strict. Ignored if the target has no safe search."
+    })
+  ),
+  time_range: Schema.optionalKey(
+    Schema.Literals(freshnessPeriods).annotate({
+      message: `must be one of ${freshnessPeriods.join(", ")}`,
+      description: "Only results published or found in this time."
+    })
+  ),
+  categories: Schema.optionalKey(
+    Text.annotate({ description: "Comma-separated categories. news searches for news; others are ignored." })
+  ),
+  engines: Schema.optionalKey(
+    Text.annotate({
+      description: "Comma-separated engine names. The first name that the operator mapped to a target is used."
+    })
+  )
+})
+
+/** Each parameter of a POST may be in the URL or in the form. */
+const SearxngForm = Schema.Struct({ ...SearxngParameters.fields, q: Schema.optionalKey(LongQuery) })
+
+const Result = Schema.Struct({
+  title: Schema.String,
+  url: Schema.String,
+  content: Schema.String,
+  engine: Schema.String,
+  engines: Schema.Array(Schema.String),
+  category: Schema.String,
+  positions: Schema.Array(Schema.Int),
+  score: Schema.Finite.annotate({ description: "1 for the first result, 1/2 for the second, and so on" }),
+  parsed_url: Schema.Array(Schema.String).annotate({
+    description: "Scheme, host, path, path parameters, query and fragment"
+  }),
+  template: Schema.String,
+  publishedDate: Schema.NullOr(Schema.String),
+  thumbnail: Schema.String
+})
+
+const none = Schema.Array(Schema.String).annotate({ description: "Always empty" })
+
+export const SearxngAnswer = Schema.Struct({
+  query: Schema.String,
+  number_of_results: Schema.Int,
+  results: Schema.Array(Result),
+  answers: none,
+  corrections: none,
+  infoboxes: none,
+  suggestions: none,
+  unresponsive_engines: none
+}).annotate({ identifier: "SearxngAnswer", description: "A response in SearXNG's format" })
+export type SearxngAnswer = typeof SearxngAnswer.Type
+
+const summary = "Search as in SearXNG"
+
+const description =
+  "SearXNG's JSON search. /compat/searxng and /compat/searxng/ are the same, because clients differ in what they add to " +
+  "the address. "
+
+const get = { success: SearxngAnswer, error: ownErrors }
+const post = { ...get, payload: SearxngForm.pipe(HttpApiSchema.asFormUrlEncoded()) }
+
+export class SearxngGroup extends HttpApiGroup.make("compatSearxng")
+  .add(
+    HttpApiEndpoint.get("getSearch", "/compat/searxng/search", get).annotateMerge(
+      documented({ identifier: "compatSearxng", summary, description, parameters: parametersOf(SearxngParameters) })
+    ),
+    HttpApiEndpoint.post("postSearch", "/compat/searxng/search", post).annotateMerge(
+      documented({
+        identifier: "compatSearxngForm",
+        summary: `${summary}, by a form`,
+        description: `${description}Parameters can be in the URL, the form or both, and the body may be empty.`,
+        parameters: parametersOf(SearxngForm)
+      })
+    ),
+    HttpApiEndpoint.get("getBare", "/compat/searxng", get).annotateMerge(alias),
+    HttpApiEndpoint.post("postBare", "/compat/searxng", post).annotateMerge(alias),
+    HttpApiEndpoint.get("getSlash", "/compat/searxng/", get).annotateMerge(alias),
+    HttpApiEndpoint.post("postSlash", "/compat/searxng/", post).annotateMerge(alias)
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "SearXNG", description: "For programs with a configurable SearXNG address" })
+  ) {}

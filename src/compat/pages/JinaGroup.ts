@@ -1,0 +1,106 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import type { NotFound } from "../../domain/errors.ts"
+import { statuses } from "../../http/errors.ts"
+import { errorsOf, type PageCompatError } from "../CompatError.ts"
+import { documented } from "../endpoints.ts"
+
+/** The address is in the path and the rest in headers, whose names the schema has in lower case. */
+export const JinaFields = Schema.Struct({
+  url: Schema.String.pipe(Schema.annotateKey({ messageMissingKey: "is required: /compat/jina/https://example.org" })),
+  accept: Schema.optionalKey(Schema.String),
+  "x-return-format": Schema.optionalKey(
+    Schema.Literals(["content", "markdown", "text"]).annotate({ message: "must be content, markdown or text" })
+  ),
+  "x-no-cache": Schema.optionalKey(Schema.String),
+  "x-cache-tolerance": Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^\d{1,9}$/, { message: "must be a number of seconds" }))
+  ),
+  "x-with-links-summary": Schema.optionalKey(Schema.String)
+})
+export type JinaFields = typeof JinaFields.Type
+
+const text = Schema.optionalKey(Schema.String)
+
+export const JinaAnswer = Schema.Struct({
+  code: Schema.Literal(200),
+  status: Schema.Literal(20000),
+  data: Schema.Struct({
+    title: Schema.String,
+    description: Schema.String,
+    url: Schema.String.annotate({ description: "The address after redirects" }),
+    content: Schema.String,
+    publishedTime: text,
+    links: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+  })
+}).annotate({ identifier: "JinaAnswer", description: "A response in the format of Jina's reader" })
+export type JinaAnswer = typeof JinaAnswer.Type
+
+export const JinaError = Schema.Struct({
+  data: Schema.Null,
+  code: Schema.Int,
+  name: Schema.String,
+  status: Schema.Int,
+  message: Schema.String,
+  readableMessage: Schema.String
+}).annotate({ identifier: "JinaError", description: "An error in the format of Jina's reader" })
+export type JinaError = typeof JinaError.Type
+
+export const jinaFailures: Readonly<
+  Record<(PageCompatError | NotFound)["_tag"], { readonly name: string; readonly status: number }>
+> = {
+  invalid_request: { name: "ParamValidationError", status: 40001 },
+  unsupported_geo: { name: "ParamValidationError", status: 40001 },
+  unsupported_parameter: { name: "ParamValidationError", status: 40001 },
+  unauthorized: { name: "AuthenticationRequiredError", status: 40103 },
+  quota_exceeded: { name: "InsufficientBalanceError", status: 40203 },
+  not_found: { name: "ResourceNotFoundError", status: 40401 },
+  page_unreadable: { name: "AssertionFailureError", status: 42206 },
+  rate_limited: { name: "RateLimitTriggeredError", status: 42903 },
+  internal_error: { name: "InternalServerError", status: 50000 },
+  upstream_error: { name: "UpstreamError", status: 50200 },
+  upstream_timeout: { name: "UpstreamTimeoutError", status: 50400 }
+}
+
+const header = (name: string, description: string) => ({
+  name,
+  in: "header",
+  required: false,
+  description,
+  schema: { type: "string" }
+})
+
+const parameters = [
+  {
+    name: "address",
+    in: "path",
+    required: true,
+    description: "The page's address with its query string, as it is written",
+    schema: { type: "string" }
+  },
+  header("X-Return-Format", "content (the default, with a head of metadata), markdown or text"),
+  header("X-No-Cache", "true always fetches the page"),
+  header("X-Cache-Tolerance", "Maximum age of a copy in seconds"),
+  header("X-With-Links-Summary", "true adds the links of the main text")
+]
+
+export class JinaGroup extends HttpApiGroup.make("compatJina")
+  .add(
+    HttpApiEndpoint.get("read", "/compat/jina/:address", {
+      params: { address: Schema.String },
+      success: JinaAnswer,
+      error: errorsOf(JinaError, statuses, statuses.page_unreadable)
+    }).annotateMerge(
+      documented({
+        identifier: "compatJina",
+        summary: "Read a page as in Jina's reader",
+        description:
+          "Everything after /compat/jina/ is the page's address. The response is plain text, or JSON with Accept: " +
+          "application/json. Costs a credit if the page was read.",
+        parameters
+      })
+    )
+  )
+  .annotateMerge(
+    OpenApi.annotations({ title: "Jina", description: "For programs with a configurable address of Jina's reader" })
+  ) {}

@@ -1,0 +1,246 @@
+import type { ToolScope } from "../../domain/accounts/OAuth.ts"
+import type { SignUpMode } from "../../domain/accounts/signUp.ts"
+import { maxBudgetCredits } from "../../domain/credits/Budget.ts"
+import { type Html, html } from "../../domain/html.ts"
+import type { IdentityProvider } from "../../services/accounts/SignIn.ts"
+
+/** Sign-in and consent pages: plain forms without scripts, which their policy forbids. */
+
+export const stylePath = "/oauth/style.css"
+
+export interface Page {
+  readonly title: string
+  readonly body: Html
+}
+
+export const mark = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true"><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+
+export const documentOf = ({ body, title }: Page): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title} · Quarry</title>
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
+<link rel="stylesheet" href="${stylePath}">
+</head>
+<body>
+<main>
+<div class="brand">${mark}<span>Quarry</span></div>
+${body}
+</main>
+<footer><a href="/docs">API reference</a></footer>
+</body>
+</html>
+`.text
+
+export interface AppRequest {
+  readonly query: string
+  readonly appName: string
+  /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
+  readonly verifiedHost: string | undefined
+  readonly destination: string
+  /** True if the redirect leads to the person's device, where any program can receive it. */
+  readonly isOnDevice: boolean
+}
+
+const noticeBox = (text: string | undefined): Html | undefined =>
+  text === undefined ? undefined : html`<p class="notice" role="alert">${text}</p>`
+
+const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
+
+const providerMarks: Readonly<Record<IdentityProvider, Html>> = {
+  google: html`<svg viewBox="0 0 24 24" aria-hidden="true"><path fill="#4285f4" d="M22.5 12.2c0-.8-.1-1.5-.2-2.2H12v4.3h5.9a5 5 0 0 1-2.2 3.3v2.7h3.6c2-1.9 3.2-4.7 3.2-8.1Z"/><path fill="#34a853" d="M12 23c3 0 5.5-1 7.3-2.7l-3.6-2.7a6.7 6.7 0 0 1-10-3.5H2v2.8A11 11 0 0 0 12 23Z"/><path fill="#fbbc05" d="M5.7 14.1a6.6 6.6 0 0 1 0-4.2V7.1H2a11 11 0 0 0 0 9.8l3.7-2.8Z"/><path fill="#ea4335" d="M12 5.4c1.6 0 3.1.6 4.2 1.6l3.2-3.1A11 11 0 0 0 2 7.1l3.7 2.8A6.6 6.6 0 0 1 12 5.4Z"/></svg>`,
+  github: html`<svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true"><path d="M12 1.5a10.5 10.5 0 0 0-3.3 20.5c.5.1.7-.2.7-.5v-1.8c-2.9.6-3.5-1.4-3.5-1.4-.5-1.2-1.2-1.5-1.2-1.5-1-.7.1-.7.1-.7 1 .1 1.6 1.1 1.6 1.1.9 1.6 2.4 1.1 3 .9.1-.7.4-1.1.7-1.4-2.3-.3-4.8-1.2-4.8-5.2 0-1.1.4-2.1 1.1-2.8-.1-.3-.5-1.3.1-2.8 0 0 .9-.3 2.9 1.1a10 10 0 0 1 5.2 0c2-1.4 2.9-1.1 2.9-1.1.6 1.5.2 2.5.1 2.8.7.7 1.1 1.7 1.1 2.8 0 4-2.5 4.9-4.8 5.2.4.3.7 1 .7 1.9v2.9c0 .3.2.6.7.5A10.5 10.5 0 0 0 12 1.5Z"/></svg>`
+}
+
+export interface PreviousForm {
+  readonly email?: string | undefined
+  readonly notice?: string | undefined
+}
+
+const requestField = ({ query }: AppRequest): Html => html`<input type="hidden" name="request" value="${query}">`
+
+const emailField = (email: string | undefined): Html =>
+  html`<label>Email<input type="email" name="email" value="${email ?? ""}" autocomplete="username" required maxlength="320"></label>`
+
+const newPasswordField = html`<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>`
+
+export interface SignIn extends PreviousForm {
+  readonly request: AppRequest
+  readonly providers: ReadonlyArray<IdentityProvider>
+  readonly signUpMode: SignUpMode
+}
+
+export const signIn = ({ email, notice, providers, request, signUpMode }: SignIn): Page => ({
+  title: "Sign in",
+  body: html`<h1>Sign in to Quarry</h1>
+<p class="lead">to connect <strong>${request.appName}</strong> to your account</p>
+${noticeBox(notice)}
+${
+  providers.length === 0
+    ? undefined
+    : html`<form class="apart" method="post" action="/oauth/sign-in">${requestField(request)}
+${providers.map(
+  (provider) =>
+    html`<button class="plain" name="provider" value="${provider}">${providerMarks[provider]}Continue with ${providerNames[provider]}</button>
+`
+)}</form>
+<p class="or">or</p>`
+}
+<form method="post" action="/oauth/sign-in">
+${requestField(request)}
+${emailField(email)}
+<label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
+<button>Sign in</button>
+</form>
+<p class="foot"><a href="/oauth/forgot-password?${request.query}">Forgot your password?</a></p>
+${
+  signUpMode === "closed"
+    ? undefined
+    : html`<p class="foot">New to Quarry? <a href="/oauth/sign-up?${request.query}">Create an account</a></p>`
+}
+<p class="foot">You decide on the next page what ${request.appName} may do. It never sees your password.</p>`
+})
+
+export interface SignUp extends PreviousForm {
+  readonly request: AppRequest
+  readonly signUpMode: SignUpMode
+  readonly deliversEmails: boolean
+}
+
+export const signUp = ({ deliversEmails, email, notice, request, signUpMode }: SignUp): Page => ({
+  title: "Create an account",
+  body: html`<h1>Create a Quarry account</h1>
+<p class="lead">to connect <strong>${request.appName}</strong> to it</p>
+${
+  signUpMode === "invite"
+    ? html`<p class="lead">Sign-up is by invitation. Use the email address that the operator invited.</p>`
+    : undefined
+}
+${noticeBox(notice)}
+<form method="post" action="/oauth/sign-up">
+${requestField(request)}
+${emailField(email)}
+${deliversEmails ? undefined : newPasswordField}
+<button>Create account</button>
+</form>
+${
+  deliversEmails
+    ? html`<p class="foot">We will email you a link to confirm your address and choose a password.</p>`
+    : undefined
+}
+<p class="foot">Have an account? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+})
+
+const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path d="m4.5 10.5 3.5 3.5 7.5-8" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+
+export interface Consent {
+  readonly request: AppRequest
+  readonly email: string
+  readonly scopes: ReadonlyArray<ToolScope>
+  readonly dailyCredits?: string | undefined
+  readonly notice?: string | undefined
+}
+
+const scopeTexts: Readonly<Record<ToolScope, readonly [title: string, detail: string]>> = {
+  search: ["Search the web for you", "Each search spends one of your credits."],
+  read: ["Read web pages for you", "Each page, or each part of a long page, spends one of your credits."]
+}
+
+const grant = (title: string, detail: string): Html =>
+  html`<li>${tick}<div>${title}<span>${detail}</span></div></li>
+`
+
+const identityOf = ({ isOnDevice, verifiedHost }: AppRequest): Html => {
+  if (verifiedHost === undefined) {
+    return html`<p class="lead">The app chose this name itself. Continue only if you just connected it.</p>`
+  }
+  const limit = isOnDevice
+    ? "Any program on this device could use its name, so continue only if you just connected it."
+    : "Continue only if you just connected it."
+  return html`<p class="lead">Verified: <strong>${verifiedHost}</strong> publishes this app. ${limit}</p>`
+}
+
+export const consent = ({ dailyCredits, email, notice, request, scopes }: Consent): Page => ({
+  title: `Allow ${request.appName}?`,
+  body: html`<h1>Allow ${request.appName} to use your Quarry account?</h1>
+${identityOf(request)}
+${noticeBox(notice)}
+<ul class="grants" aria-label="Permissions">
+${scopes.map((scope) => grant(...scopeTexts[scope]))}${grant("See your plan and remaining credits", "It cannot see your searches, keys, or password.")}${grant("Stay connected", "Until it disconnects, is not used for 30 days, or you change your password.")}</ul>
+<dl>
+${request.verifiedHost === undefined ? undefined : html`<dt>Verified host</dt><dd>${request.verifiedHost}</dd>`}
+<dt>Account</dt><dd>${email}</dd>
+<dt>Returns you to</dt><dd>${request.destination}</dd>
+</dl>
+<form method="post" action="/oauth/consent">
+${requestField(request)}
+<label>Daily credit limit (optional)<input type="number" name="daily_credits" min="1" max="${String(maxBudgetCredits)}" step="1" inputmode="numeric" value="${dailyCredits ?? ""}" placeholder="No limit but your plan's"></label>
+<div class="pair"><button class="plain" name="decision" value="deny" formnovalidate>Deny</button><button name="decision" value="allow">Allow</button></div>
+</form>
+<p class="foot">Not you? <a href="/oauth/sign-in?${request.query}">Sign in with another account</a></p>`
+})
+
+export interface ChoosePassword {
+  readonly token: string
+  readonly next: string
+  readonly email: string
+  readonly notice?: string | undefined
+}
+
+export const choosePassword = ({ email, next, notice, token }: ChoosePassword): Page => ({
+  title: "Choose your password",
+  body: html`<h1>Choose your password</h1>
+<p class="lead">for <strong>${email}</strong></p>
+${noticeBox(notice)}
+<form method="post" action="/oauth/confirm">
+<input type="hidden" name="token" value="${token}">
+<input type="hidden" name="next" value="${next}">
+<input class="hidden" type="email" name="username" value="${email}" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
+<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128" autofocus aria-describedby="rules"></label>
+<p class="foot" id="rules">At least 8 characters. Saving it confirms your email address and signs out all other browsers.</p>
+<button>Save password and sign in</button>
+</form>
+<p class="foot">Didn't request this? Close this page, and nothing changes.</p>`
+})
+
+export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
+  title: "Forgot your password?",
+  body: html`<h1>Forgot your password?</h1>
+<p class="lead">We will send you a link to choose a new one.</p>
+${noticeBox(notice)}
+<form method="post" action="/oauth/forgot-password">
+${requestField(request)}
+${emailField(email)}
+<button>Send link</button>
+</form>
+<p class="foot">Remembered it? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+})
+
+export const unsubscribe = (action: string): Page => ({
+  title: "Stop emails",
+  body: html`<h1>Stop emails about this account?</h1>
+<p class="lead">You will no longer receive event emails. Emails about sign-in and passwords still arrive.</p>
+<form method="post" action="${action}">
+<button type="submit">Stop emails</button>
+</form>`
+})
+
+export interface Action {
+  readonly text: string
+  readonly path: string
+}
+
+export const message = (heading: string, text: string, actions: ReadonlyArray<Action> = []): Page => ({
+  title: heading,
+  body: html`<h1>${heading}</h1>
+<p class="lead">${text}</p>
+${
+  actions.length === 0
+    ? undefined
+    : html`<p class="buttons">${actions.map(({ path, text }, index) => html`<a class="${index === 0 ? "button" : "button plain"}" href="${path}">${text}</a>`)}</p>`
+}`
+})

@@ -1,0 +1,42 @@
+import { Effect } from "effect"
+import { signUpDeniedCode, signUpLimitedCode } from "../../domain/accounts/signUp.ts"
+import { queryText } from "./browser.ts"
+import { ErrorPage, unknownApp } from "./responses.ts"
+
+const errorPages: Readonly<Record<string, ErrorPage>> = {
+  invalid_client: unknownApp,
+  invalid_document: ErrorPage.of(
+    400,
+    "Quarry cannot verify this app",
+    "Its description could not be fetched from its own address, or is not valid. Contact the app's developer."
+  ),
+  invalid_redirect: ErrorPage.of(
+    400,
+    "The app sent an unregistered address",
+    "The redirect address is not registered for this app, so nothing was sent there. Contact the app's developer."
+  ),
+  invalid_request: ErrorPage.of(400, "The app's request is not secure", "Go back to the app and connect it again."),
+  invalid_target: ErrorPage.of(
+    400,
+    "The app requested a different server",
+    "Connect it with the address of this deployment's MCP endpoint."
+  ),
+  [signUpDeniedCode]: ErrorPage.of(
+    403,
+    "This email address cannot sign up here",
+    "Sign-up is restricted on this server. Ask its operator for an account."
+  ),
+  [signUpLimitedCode]: ErrorPage.of(
+    429,
+    "Too many sign-ups from your network today",
+    "Try again tomorrow, or ask the operator of this server for an account."
+  ),
+  access_denied: ErrorPage.of(400, "Sign-in canceled", "You are not signed in. Go back to the app to try again.")
+}
+
+const unknownError = ErrorPage.of(400, "Something went wrong", "Go back to the app and connect it again.")
+
+export const show = Effect.gen(function* () {
+  const code = new URLSearchParams(yield* queryText).get("error") ?? ""
+  return ((Object.hasOwn(errorPages, code) ? errorPages[code] : undefined) ?? unknownError).response
+})

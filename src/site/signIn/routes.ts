@@ -1,0 +1,95 @@
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import {
+  authorizationServer,
+  authorizationServerPaths,
+  canAuthorizeApps,
+  confirmPath,
+  consentPath,
+  failurePath,
+  forgotPasswordPath,
+  protectedResource,
+  protectedResourcePaths,
+  resourceQueryOf,
+  signInPath,
+  signUpPath
+} from "../../domain/accounts/OAuth.ts"
+import { type InvalidRequest, NotFound, type RateLimited } from "../../domain/errors.ts"
+import { apiErrorResponse } from "../../http/errors.ts"
+import { checkParameterCount } from "../../http/requests/query.ts"
+import type { AuthorizationRequests } from "../../services/accounts/AuthorizationRequests.ts"
+import type { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
+import type { Sessions } from "../../services/accounts/Sessions.ts"
+import type { SignIn } from "../../services/accounts/SignIn.ts"
+import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import type { Ids } from "../../services/Ids.ts"
+import { Deployment } from "../../services/operations/Deployment.ts"
+import { stylePath } from "../html/pages.ts"
+import { style } from "../html/style.ts"
+import * as choosePassword from "./choosePassword.ts"
+import * as consent from "./consent.ts"
+import * as failure from "./failure.ts"
+import * as forgotPassword from "./forgotPassword.ts"
+import { type ErrorPage, tooManyRequests } from "./responses.ts"
+import * as signIn from "./signIn.ts"
+import * as signUp from "./signUp.ts"
+
+type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | RateLimiter | Ids
+
+type Handler = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  ErrorPage | InvalidRequest | RateLimited,
+  PageServices | HttpServerRequest.HttpServerRequest
+>
+
+const appsNotOffered = apiErrorResponse(new NotFound({ message: "This deployment does not support connecting apps." }))
+
+const metadataResponse = (document: object) =>
+  HttpServerResponse.jsonUnsafe(document, {
+    headers: { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }
+  })
+
+const stylesheet = HttpServerResponse.text(style, {
+  contentType: "text/css; charset=utf-8",
+  headers: { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" }
+})
+
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const { origin } = yield* Deployment
+    const services = yield* Effect.context<PageServices>()
+    const hasApps = canAuthorizeApps(origin)
+
+    const page = (handler: Handler) =>
+      Effect.andThen(checkParameterCount, handler).pipe(
+        Effect.provideContext(services),
+        Effect.catchTags({
+          ErrorPage: ({ response }) => Effect.succeed(response),
+          rate_limited: () => Effect.succeed(tooManyRequests),
+          invalid_request: apiErrorResponse
+        })
+      )
+    const appPage = (handler: Handler) => (hasApps ? page(handler) : appsNotOffered)
+    const metadata = (paths: ReadonlyArray<`/${string}`>, documentFor: (requestUrl: string) => object) => {
+      const response = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => metadataResponse(documentFor(url)))
+      return paths.map((path) => HttpRouter.add("GET", path, hasApps ? response : appsNotOffered))
+    }
+
+    return Layer.mergeAll(
+      HttpRouter.add("GET", signInPath, appPage(signIn.show)),
+      HttpRouter.add("POST", signInPath, appPage(signIn.submit)),
+      HttpRouter.add("GET", signUpPath, appPage(signUp.show)),
+      HttpRouter.add("POST", signUpPath, appPage(signUp.submit)),
+      HttpRouter.add("GET", forgotPasswordPath, appPage(forgotPassword.show)),
+      HttpRouter.add("POST", forgotPasswordPath, appPage(forgotPassword.submit)),
+      HttpRouter.add("GET", consentPath, appPage(consent.show)),
+      HttpRouter.add("POST", consentPath, appPage(consent.submit)),
+      HttpRouter.add("GET", failurePath, appPage(failure.show)),
+      HttpRouter.add("GET", confirmPath, page(choosePassword.show)),
+      HttpRouter.add("POST", confirmPath, page(choosePassword.submit)),
+      HttpRouter.add("GET", stylePath, stylesheet),
+      ...metadata(protectedResourcePaths, (url) => protectedResource(origin, resourceQueryOf(url))),
+      ...metadata(authorizationServerPaths, () => authorizationServer(origin))
+    )
+  })
+)
