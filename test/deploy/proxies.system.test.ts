@@ -4,6 +4,7 @@ import { text as readText } from "node:stream/consumers"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Scope } from "effect"
 import { limits } from "../../src/http/listener/limits.ts"
+import { command } from "../support/processes/Command.ts"
 import { freePort, spawned } from "../support/processes/Spawned.ts"
 import { describeWithServers, postgresServer } from "../support/servers/PostgresServer.ts"
 import { type Ports, programs, proxy, waitsOf } from "../support/servers/Proxies.ts"
@@ -58,10 +59,7 @@ const makeReplicas = Effect.gen(function* () {
   }, Scope.provide(scope))
   const replicas = yield* Effect.forEach(addresses, start, { concurrency: "unbounded" })
   const operate = (...args: ReadonlyArray<string>) =>
-    Effect.map(
-      Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-      ({ stdout }) => JSON.parse(stdout)
-    )
+    Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
   const callerWith = Effect.fnUntraced(function* (concurrency: number) {
     const terms = ["--plan", "custom", "--quota", "100000", "--concurrency", `${concurrency}`]
     const { account_id } = yield* operate("account", "create", "--email", `ops${concurrency}@example.org`, ...terms)

@@ -16,7 +16,7 @@ const laddersOfRound = 180
 const randomOfRound = 580
 
 /** Rounds of a short run with the seeds 1, 2, …. The others have new seeds. */
-const fixedRounds = 10
+const fixedRounds = 4
 
 /**
  * Number of servers, each with its own database. Each gets one request at a time, so a long run uses several. CPU time

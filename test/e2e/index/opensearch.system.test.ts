@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import * as OpenSearchServer from "../../support/servers/OpenSearchServer.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
@@ -30,16 +31,13 @@ describe("documents in OpenSearch or Elasticsearch", () => {
           QUARRY_PROVIDERS: file,
           ENGINE_PASSWORD: password
         }
-        const command = yield* spawned("src/cli.ts", ["index", "load", pages, "--provider", "engine", "--json"], env)
-        const loaded = yield* command.ended
+        const loaded = yield* command(env, "index", "load", pages, "--provider", "engine", "--json")
         assert.strictEqual(loaded.code, 1, "a line is not a document")
         const { problems, ...counts } = JSON.parse(loaded.stdout)
         assert.deepStrictEqual([counts, problems.length], [{ loaded: 1, removed: 0, failed: 1 }, 1])
 
         const cli = (...args: ReadonlyArray<string>) =>
-          Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) =>
-            Effect.map(ended, ({ stdout }) => JSON.parse(stdout))
-          )
+          Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
         const { account_id } = yield* cli("account", "create", "--email", "ops@example.org", "--plan", "trial")
         const { secret } = yield* cli("key", "create", "--account", account_id, "--name", "test")
         const server = yield* spawned("src/main.ts", [], env)

@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { json, serve } from "../../support/servers/UpstreamServer.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
@@ -39,10 +40,7 @@ describeWithPostgres("a server without requests", () => {
         const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
         yield* server.said("Quarry listens at ")
         const quarry = (...args: ReadonlyArray<string>) =>
-          Effect.map(
-            Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-            ({ stdout }) => JSON.parse(stdout)
-          )
+          Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
         const account = yield* quarry("account", "create", "--email", "a@example.org", "--plan", "business")
         const { secret } = yield* quarry("key", "create", "--account", account.account_id, "--name", "ci")
         const search = (query: string) =>

@@ -3,6 +3,7 @@ import { Clock, Effect, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import * as Engine from "../../../torture/support/Engine.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { describeWithServers, type PostgresServer, postgresServer } from "../../support/servers/PostgresServer.ts"
 
@@ -22,10 +23,7 @@ const settingsOf = (server: PostgresServer) => ({
 })
 
 const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ stdout }) => JSON.parse(stdout)
-  )
+  Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
 
 describeWithServers("replicas on Postgres", () => {
   it.live(

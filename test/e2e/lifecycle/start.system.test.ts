@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schedule } from "effect"
 import { targets } from "../../../src/domain/search/Target.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
 import { statusByHost } from "../../support/servers/statusByHost.ts"
@@ -328,7 +329,7 @@ describeWithPostgres("npm start on Postgres without providers", () => {
         const env = { ...secrets, DATABASE_URL: Redacted.value(url), PORT: `${yield* freePort}`, LOG_FORMAT: "json" }
         const quarry = (...args: ReadonlyArray<string>) =>
           Effect.gen(function* () {
-            const { code, stderr, stdout } = yield* (yield* spawned("src/cli.ts", [...args, "--json"], env)).ended
+            const { code, stderr, stdout } = yield* command(env, ...args, "--json")
             assert.strictEqual(code, 0, stderr)
             return JSON.parse(stdout)
           })

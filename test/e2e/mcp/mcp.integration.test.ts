@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as Engine from "../../../torture/support/Engine.ts"
 import { call, connected, refusedCall } from "../../support/api/McpClient.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, redisServer } from "../../support/servers/RedisServer.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
@@ -64,9 +65,7 @@ describeWithPostgres("MCP on Postgres", () => {
             LOG_FORMAT: "json"
           }
           const cli = (...args: ReadonlyArray<string>) =>
-            Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) =>
-              Effect.map(ended, ({ stdout }) => JSON.parse(stdout))
-            )
+            Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
           const replica = Effect.gen(function* () {
             const port = yield* freePort
             const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })

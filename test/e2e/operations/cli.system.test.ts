@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { command } from "../../support/processes/Command.ts"
 import { spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import { emptyDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
@@ -15,9 +16,9 @@ const timeout = 600_000
 const quarry = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
   Effect.flatMap(spawned("src/cli.ts", args, env), ({ ended }) => ended)
 
-/** The one object that a command prints with `--json`. */
+/** The one object that a command prints with `--json`. Most run in this process; `quarry` starts one. */
 const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(quarry(env, ...args, "--json"), ({ code, stderr, stdout }) => {
+  Effect.map(command(env, ...args, "--json"), ({ code, stderr, stdout }) => {
     assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" }, args.join(" "))
     assert.match(stdout, /^\{[^\n]*\}\n$/)
     return JSON.parse(stdout)

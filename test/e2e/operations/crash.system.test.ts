@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Redacted } from "effect"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { describeWithServers, postgresServer } from "../../support/servers/PostgresServer.ts"
 import { type Answer, json, serve } from "../../support/servers/UpstreamServer.ts"
@@ -39,10 +40,7 @@ const start = Effect.fnUntraced(function* (env: Env) {
 })
 
 const quarry = (env: Env, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ code, stdout }) => ({ code, json: JSON.parse(stdout) })
-  )
+  Effect.map(command(env, ...args, "--json"), ({ code, stdout }) => ({ code, json: JSON.parse(stdout) }))
 
 const makeKey = Effect.fnUntraced(function* (env: Env) {
   const { json: account } = yield* quarry(env, "account", "create", "--email", "a@example.org", "--plan", "growth")

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { ReplicaStatus } from "../../../src/domain/operations/Status.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import * as Engine from "../../../torture/support/Engine.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { emptyDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
@@ -30,10 +31,11 @@ const serve = Effect.fnUntraced(function* (env: Record<string, string>) {
 })
 
 const quarry = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ code, stderr, stdout }) => ({ code, stderr, json: JSON.parse(stdout) })
-  )
+  Effect.map(command(env, ...args, "--json"), ({ code, stderr, stdout }) => ({
+    code,
+    stderr,
+    json: JSON.parse(stdout)
+  }))
 
 /** Makes every heartbeat two minutes older, which is how time passes for replicas that have ended. */
 const age = (url: string) =>

@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned } from "../../support/processes/Spawned.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
@@ -37,7 +38,7 @@ const deployment = Effect.gen(function* () {
   const { url } = yield* freshDatabase
   const base = { DATABASE_URL: Redacted.value(url), BASE_URL: "http://quarry.test" }
   const quarry = (secrets: Record<string, string>, ...args: ReadonlyArray<string>) =>
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], { ...base, ...secrets }), ({ ended }) => ended)
+    command({ ...base, ...secrets }, ...args, "--json")
   const statusOf = (secrets: Record<string, string>, name: string) =>
     Effect.map(quarry(secrets, "secrets", "status"), ({ stdout }) =>
       JSON.parse(stdout).secrets.find((it: { readonly name: string }) => it.name === name)

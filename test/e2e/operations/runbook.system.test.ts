@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { makeAccount, makeRecords } from "../../support/api/searches.ts"
-import { spawned } from "../../support/processes/Spawned.ts"
+import { command } from "../../support/processes/Command.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
@@ -81,8 +81,7 @@ describeWithPostgres("the runbook of QuarryLedgerDrift", () => {
             KEY_PEPPER: SqlStorage.pepper,
             AUTH_SECRET: "a secret for tests with 32 characters or more"
           }
-          const quarry = (...args: ReadonlyArray<string>) =>
-            Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended)
+          const quarry = (...args: ReadonlyArray<string>) => command(env, ...args, "--json")
           const ids = yield* Effect.forEach(drifts, () =>
             Effect.gen(function* () {
               const account = yield* makeAccount({ plan: "custom", quota: 50 }, 5)

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { command } from "../../support/processes/Command.ts"
 import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import * as Collector from "../../support/servers/Collector.ts"
 import * as UpstreamServer from "../../support/servers/UpstreamServer.ts"
@@ -24,10 +25,7 @@ const secrets = {
 }
 
 const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.flatMap(spawned("src/cli.ts", [...args, "--json"], env), ({ ended }) => ended),
-    ({ stdout }) => JSON.parse(stdout)
-  )
+  Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
 
 /** Every span that a service exports that answers, waits in vain, refuses, and does its work in the background. */
 const exported = Effect.gen(function* () {

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { spawned, temporaryDirectory } from "../processes/Spawned.ts"
+import { command } from "../processes/Command.ts"
+import { temporaryDirectory } from "../processes/Spawned.ts"
 import * as Template from "./Template.ts"
 
 /** If undefined, the store generates its own at the first start. Secrets given here cannot be changed later (R56). */
@@ -18,9 +19,8 @@ const make = (secrets: Secrets | undefined) =>
   Effect.fnUntraced(function* (DATA_DIR: string) {
     const file = join(yield* temporaryDirectory, "documents.jsonl")
     yield* Effect.promise(() => writeFile(file, documents.map((document) => JSON.stringify(document)).join("\n")))
-    for (const command of [["migrate"], ["index", "load", file]]) {
-      const { ended } = yield* spawned("src/cli.ts", command, { DATA_DIR, ...secrets })
-      const { code, stderr } = yield* ended
+    for (const args of [["migrate"], ["index", "load", file]]) {
+      const { code, stderr } = yield* command({ DATA_DIR, ...secrets }, ...args)
       if (code !== 0) yield* Effect.die(new Error(`the template of the embedded store was not made: ${stderr}`))
     }
   })
