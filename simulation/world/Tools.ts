@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { ask, judgeResult, type Result } from "../customers/Habits.ts"
 import type { Person } from "../customers/Person.ts"
+import { isUnsent } from "../Model.ts"
 
 interface ToolAnswer {
   readonly result?: {
@@ -36,7 +37,8 @@ export const agentSearch = Effect.fnUntraced(function* (me: Person) {
   const isKnown = failure === undefined || failures.has(failure)
   auditor.hold("I4 the end of a tool", isKnown, () => `${id} of ${kind} is ${failure}: ${reply.text}`)
   if (answer.result?.structuredContent !== undefined) judgeResult(me, id, asked, answer.result.structuredContent)
-  const cost = failure === undefined || failure.startsWith("upstream_") ? 1 : 0
+  const isSent = failure?.startsWith("upstream_") && !isUnsent(reply.text)
+  const cost = failure === undefined || isSent ? 1 : 0
   auditor.answered(ended.request, reply, cost)
 })
 
