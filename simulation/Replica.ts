@@ -55,8 +55,9 @@ import { buildNow, idsOf, runNow, type Store, type StoreServices, storeServices 
 import type { Chance } from "./world/Chance.ts"
 import { IdleClock } from "./world/IdleClock.ts"
 import { callOver, type Link, type Patience, remote, type Server, statement, Unreachable } from "./world/Network.ts"
+import { tableOf } from "./world/Providers.ts"
 import { webOf } from "./world/Sites.ts"
-import { tableOf, type Upstream } from "./world/Upstreams.ts"
+import type { Upstream } from "./world/Upstreams.ts"
 
 /** The infrastructure and upstreams that all replicas share. */
 export interface Surroundings {

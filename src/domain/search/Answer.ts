@@ -9,5 +9,5 @@ export interface Answer {
    * Present if a reranker failed or an index was loading. The next search must be able to get a better answer, so this
    * one is not cached.
    */
-  readonly isUnordered?: boolean
+  readonly isProvisional?: boolean
 }

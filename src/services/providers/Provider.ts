@@ -48,8 +48,8 @@ export const membersOf = (entry: ProviderEntry): ReadonlyArray<Provider> => ("fu
 export const fusedNames = " + "
 
 /** The properties that an answer of these providers gets if its search began then. */
-export const loadingMark = (providers: ReadonlyArray<Provider>, since: number): Pick<Answer, "isUnordered"> =>
-  providers.some(({ wasLoading }) => wasLoading?.(since) === true) ? { isUnordered: true } : {}
+export const loadingMark = (providers: ReadonlyArray<Provider>, since: number): Pick<Answer, "isProvisional"> =>
+  providers.some(({ wasLoading }) => wasLoading?.(since) === true) ? { isProvisional: true } : {}
 
 /** Returns why a provider cannot serve a search; undefined if it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>

@@ -89,14 +89,14 @@ export class RerankMonitor {
           const seconds = (clock.currentTimeMillisUnsafe() - startedAt) / 1000
           return Effect.as(Metric.update(rerankDuration.of(target, type, outcome), seconds), ordered)
         }
-        const unordered: Answer = { ...answer, isUnordered: true }
-        if (!CoolDown.admits(this.coolDown, startedAt)) return end("cool_down", unordered)
+        const provisional: Answer = { ...answer, isProvisional: true }
+        if (!CoolDown.admits(this.coolDown, startedAt)) return end("cool_down", provisional)
         // The provider used up the search's time, so this says nothing about the reranker.
-        if (withinMs <= 0) return end("no_time", unordered)
+        if (withinMs <= 0) return end("no_time", provisional)
         return Effect.flatMap(Effect.result(this.attempt(query, answer, withinMs)), (ranked) =>
           Result.isSuccess(ranked)
             ? end("ok", { ...answer, ranking: ranked.success })
-            : end(ranked.failure.reason, unordered)
+            : end(ranked.failure.reason, provisional)
         )
       })
     )

@@ -80,7 +80,7 @@ interface Wait<E, R> {
 const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
 
 const lookUp = <E, R>({ key, lookup, store }: Wait<E, R>): Effect.Effect<Answer, E, R> =>
-  Effect.tap(lookup, (answer) => (answer.isUnordered === true ? Effect.void : store.set(key, answer)))
+  Effect.tap(lookup, (answer) => (answer.isProvisional === true ? Effect.void : store.set(key, answer)))
 
 const getOrLookUp = <E, R>(wait: Wait<E, R>): Effect.Effect<Answer, E, R> =>
   Effect.flatMap(wait.store.get(wait.key), (answer) =>
