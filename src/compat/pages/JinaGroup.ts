@@ -57,7 +57,7 @@ export const jinaFailures: Readonly<
   not_found: { name: "ResourceNotFoundError", status: 40401 },
   page_unreadable: { name: "AssertionFailureError", status: 42206 },
   rate_limited: { name: "RateLimitTriggeredError", status: 42903 },
-  internal_error: { name: "InternalServerError", status: 50000 },
+  internal_error: { name: "InternalServerError", status: 50001 },
   upstream_error: { name: "UpstreamError", status: 50200 },
   upstream_timeout: { name: "UpstreamTimeoutError", status: 50400 }
 }
