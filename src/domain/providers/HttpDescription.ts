@@ -1,4 +1,4 @@
-import { anyDomains, type OptionSupport } from "../options/OptionSupport.ts"
+import { anyDomains, type DomainSupport, type OptionSupport } from "../options/OptionSupport.ts"
 import { freshnessDays, freshnessPeriods } from "../options/SearchOptions.ts"
 import { parseMoment } from "../requests/fields.ts"
 import type { Capabilities, Codes, Paging, UpstreamCall } from "../search/Capabilities.ts"
@@ -26,6 +26,10 @@ export interface HttpRequest {
 export interface HttpDescription {
   readonly request: HttpRequest
   readonly response: RowShape
+  /** For searches for news. Undefined if the provider has none. */
+  readonly news: { readonly request: HttpRequest; readonly response: RowShape } | undefined
+  /** The operators for domains in the query. Undefined if the query has none. */
+  readonly operators: DomainSupport | undefined
   readonly pages: { readonly size: number; readonly last: number | undefined }
   /** The text sent for each supported value. A placeholder that is not listed supports every value as it is. */
   readonly values: { readonly [P in Mapped]?: ReadonlyMap<string, Scalar> }
@@ -80,16 +84,21 @@ const safeOf = (values: ReadonlyMap<string, Scalar> | undefined, isUsed: boolean
   return isUsed ? safeLevels : ["off"]
 }
 
-const optionsOf = ({ values }: HttpDescription, used: ReadonlySet<Placeholder>): OptionSupport | undefined => {
+const optionsOf = (
+  { news, operators, values }: HttpDescription,
+  used: ReadonlySet<Placeholder>
+): OptionSupport | undefined => {
   const after = used.has("after") || (used.has("days") && values.days === undefined)
   const periods = used.has("days")
     ? freshnessPeriods.filter((it) => values.days?.has(String(freshnessDays[it])) === true)
     : []
+  const domains = operators ?? (used.has("domains") ? anyDomains : undefined)
   const options: OptionSupport = {
     ...(after ? { after } : {}),
     ...(used.has("before") ? { before: true } : {}),
     ...(periods.length === 0 ? {} : { freshness: periods }),
-    ...(used.has("domains") ? { domains: anyDomains } : {})
+    ...(domains === undefined ? {} : { domains }),
+    ...(news === undefined ? {} : { news: true })
   }
   return Object.keys(options).length === 0 ? undefined : options
 }
@@ -119,6 +128,13 @@ const daysIn = ({ options }: UpstreamCall): number | undefined => {
 
 const listed = (sites: ReadonlyArray<string> | undefined) =>
   sites === undefined || sites.length === 0 ? undefined : sites
+
+/** The request and the shape of the response of a call. */
+export const variantFor = (
+  { news, request, response }: HttpDescription,
+  { options }: UpstreamCall
+): { readonly request: HttpRequest; readonly response: RowShape } =>
+  options?.isNews === true && news !== undefined ? news : { request, response }
 
 /** The value of a placeholder in a call. Undefined if the parameter is left out. */
 export const valueIn = (
@@ -153,12 +169,17 @@ export const valueIn = (
     case "safe":
       return map("safe", call.safe)
     case "after":
-      return call.options?.after
+      // Undefined if `{days}` sends the period.
+      return values.days?.has(String(daysIn(call))) === true && call.options?.freshness !== undefined
+        ? undefined
+        : call.options?.after
     case "before":
       return call.options?.before
     case "days":
-      return map("days", daysIn(call))
+      return values.days !== undefined && call.options?.freshness === undefined ? undefined : map("days", daysIn(call))
     case "domains":
       return listed(call.options?.includeDomains)
+    case "excludedDomains":
+      return listed(call.options?.excludeDomains)
   }
 }

@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import { parseIsoDate } from "../options/published.ts"
+import { parseIsoDate, readPublished } from "../options/published.ts"
 import { toMoment } from "../requests/fields.ts"
 import type { UpstreamRow } from "../search/Organic.ts"
 import { type JsonPath, parsePath, valueAt } from "./JsonPath.ts"
@@ -20,6 +20,8 @@ export interface RowShape {
   readonly snippet: Field
   readonly published: Field
   readonly isHtml: boolean
+  /** True if dates may also be English text, such as "3 days ago". */
+  readonly hasEnglishDates: boolean
 }
 
 const slot = /\{([^{}]*)\}/g
@@ -80,21 +82,21 @@ export const readField = (row: unknown, field: Field): string | undefined =>
 const minUnixSeconds = 10_000_000
 const endOfTimeSeconds = 253_402_300_800
 
-/** ISO 8601, or Unix seconds. Other values are left out. */
-const readDate = (value: unknown): string | undefined => {
+/** ISO 8601, Unix seconds, or what the shape adds. Other values are left out. */
+const readDate = (value: unknown, { hasEnglishDates }: RowShape, nowMs: number): string | undefined => {
   const seconds = typeof value === "number" || (typeof value === "string" && /^\d{8,12}$/.test(value)) ? +value : NaN
-  if (Number.isNaN(seconds)) return parseIsoDate(value)
+  if (Number.isNaN(seconds)) return hasEnglishDates ? readPublished(value, nowMs) : parseIsoDate(value)
   if (seconds < minUnixSeconds || seconds >= endOfTimeSeconds) return undefined
   return `${toMoment(Math.floor(seconds) * 1000).slice(0, 19)}Z`
 }
 
-const readRow = (row: unknown, shape: RowShape): ReadonlyArray<UpstreamRow> => {
+const readRow = (row: unknown, shape: RowShape, nowMs: number): ReadonlyArray<UpstreamRow> => {
   const url = readField(row, shape.url)
   if (url === undefined) return []
   const title = readField(row, shape.title) ?? ""
   const snippet = readField(row, shape.snippet) ?? ""
   const published = firstOf(shape.published, (source) =>
-    source._tag === "path" ? readDate(valueAt(row, source.path)) : undefined
+    source._tag === "path" ? readDate(valueAt(row, source.path), shape, nowMs) : undefined
   )
   return [
     {
@@ -131,11 +133,11 @@ const isObject = (value: unknown): boolean => typeof value === "object" && value
 export const readRows = (
   json: unknown,
   shape: RowShape,
-  maxRows: number
+  { maxRows, nowMs }: { readonly maxRows: number; readonly nowMs: number }
 ): Result.Result<ReadonlyArray<UpstreamRow>, string> => {
   const list = valueAt(json, shape.rows)
   if (Array.isArray(list)) {
-    const rows = list.slice(0, maxRows).flatMap((row) => readRow(row, shape))
+    const rows = list.slice(0, maxRows).flatMap((row) => readRow(row, shape, nowMs))
     return rows.length > 0 || list.length === 0 ? Result.succeed(rows) : Result.fail("none of its rows has an address")
   }
   if (list !== undefined && list !== null) return Result.fail("what it has at the path of the rows is not a list")

@@ -15,6 +15,7 @@ export const placeholders = [
   "before",
   "days",
   "domains",
+  "excludedDomains",
   "apiKey"
 ] as const
 export type Placeholder = (typeof placeholders)[number]

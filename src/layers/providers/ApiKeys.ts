@@ -15,7 +15,7 @@ export const options = {
   )
 }
 
-type Chosen = { readonly apiKey?: Redacted.Redacted; readonly apiKeys?: ReadonlyArray<Redacted.Redacted> }
+export type Chosen = { readonly apiKey?: Redacted.Redacted; readonly apiKeys?: ReadonlyArray<Redacted.Redacted> }
 
 export const keysOf = ({ apiKey, apiKeys }: Chosen): ReadonlyArray<Redacted.Redacted> =>
   apiKeys ?? (apiKey === undefined ? [] : [apiKey])

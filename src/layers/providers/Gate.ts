@@ -24,16 +24,18 @@ export const options = {
 /** More than a healthy provider needs, and few enough that a slow one cannot use up sockets and memory. */
 const defaultConcurrency = 256
 
+export interface Bounds {
+  readonly concurrency?: number
+  readonly requestsPerSecond?: number
+}
+
 /** A provider's call limits: `concurrency` in this process, and `requestsPerSecond` in all processes together. */
 export interface Gate extends CallLimits {
   /** Runs a call in its turn. Refuses it as `busy`, without a wait if that is certain, if its turn comes too late. */
   readonly run: <A, E>(call: Effect.Effect<A, E>, turn: Turn) => Effect.Effect<A, E | Refusal>
 }
 
-export const make = (
-  name: string,
-  bounds: { readonly concurrency?: number; readonly requestsPerSecond?: number }
-): Effect.Effect<Gate, never, Pacer> =>
+export const make = (name: string, bounds: Bounds): Effect.Effect<Gate, never, Pacer> =>
   Effect.gen(function* () {
     const pacer = yield* Pacer
     const context = yield* Effect.context<never>()

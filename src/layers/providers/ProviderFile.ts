@@ -11,17 +11,14 @@ import { Providers, type ProviderTable } from "../../services/providers/Provider
 import type { Reranker } from "../../services/providers/Reranker.ts"
 import type { AddressRules } from "../outgoing/Addresses.ts"
 import * as Brave from "./adapters/Brave.ts"
-import * as Exa from "./adapters/Exa.ts"
 import * as Index from "./adapters/Index.ts"
-import * as Kagi from "./adapters/Kagi.ts"
-import * as Marginalia from "./adapters/Marginalia.ts"
 import * as Mojeek from "./adapters/Mojeek.ts"
 import * as OpenSearch from "./adapters/OpenSearch.ts"
 import * as OpenSerp from "./adapters/OpenSerp.ts"
 import * as SearXNG from "./adapters/SearXNG.ts"
 import * as SerpApi from "./adapters/SerpApi.ts"
 import * as Serper from "./adapters/Serper.ts"
-import * as Tavily from "./adapters/Tavily.ts"
+import * as BuiltIn from "./described/builtIn.ts"
 import * as HttpProvider from "./described/HttpProvider.ts"
 import { readJsonFile } from "./JsonFile.ts"
 import { Options as OpenSearchOptions } from "./opensearch/options.ts"
@@ -48,11 +45,11 @@ const types: Readonly<Record<string, ProviderType<Requirements>>> = {
   serper: Serper.type,
   serpapi: SerpApi.type,
   mojeek: Mojeek.type,
-  marginalia: Marginalia.type,
+  marginalia: BuiltIn.type("marginalia"),
   openserp: OpenSerp.type,
-  kagi: Kagi.type,
-  tavily: Tavily.type,
-  exa: Exa.type,
+  kagi: BuiltIn.type("kagi"),
+  tavily: BuiltIn.type("tavily"),
+  exa: BuiltIn.type("exa"),
   opensearch: OpenSearch.type,
   http: HttpProvider.type,
   index: Index.type

@@ -167,11 +167,14 @@ const refuseStatus = (reply: Reply, dialect: Dialect, request: UpstreamRequest) 
     const isExplained = isRefined || rules.some(({ at }) => at !== undefined)
     const json = isExplained && /json/i.test(header("content-type") ?? "") ? yield* errorJson(reply) : undefined
     const inferred = isRefined ? reasonInBody(explanation(json), status, request, dialect) : undefined
-    const reason = refusalFor(rules, status, json) ?? inferred ?? special?.reason ?? meaningOf(status)
+    const ruled = refusalFor(rules, status, json)
+    if (ruled === "nothing") return undefined
+    const reason = ruled ?? inferred ?? special?.reason ?? meaningOf(status)
     const retryAfterMs =
       retryAfterOf(header("retry-after"), yield* Clock.currentTimeMillis) ?? dialect.retryAfterMs?.(header, reason)
     const why = special?.why === undefined ? `it responded ${status}` : `${status}: ${special.why}`
-    const isOfSearch = ofRequest.has(status) && reason === "malformed"
+    // A documented code says so of any status, such as 403 for a query that the provider does not answer.
+    const isOfSearch = reason === "malformed" && (ofRequest.has(status) || (ruled ?? inferred) === reason)
     return yield* new Refusal({ reason, message: why, retryAfterMs, isOfSearch })
   })
 
@@ -199,6 +202,7 @@ const refusalOf = (error: Refusal | BodyError): Refusal => {
   return new Refusal({ reason: "unreachable", message: `the connection failed (${error.code})` })
 }
 
+/** Returns the JSON of the response, or undefined if a rule says that the search found nothing. */
 export type Ask = (request: UpstreamRequest, turn: Turn) => Effect.Effect<unknown, Refusal>
 
 /** Upstreams are hostile: sizes are limited, only JSON is read, and a redirect would take credentials elsewhere. */
@@ -217,6 +221,7 @@ export const make = (upstream: {
         const json = parseJson(text)
         if (Option.isNone(json)) return refuse("malformed", "its response is not JSON")
         const reason = refusalFor(dialect.rules ?? [], reply.status, json.value)
+        if (reason === "nothing") return Effect.succeed(undefined)
         return reason === undefined ? Effect.succeed(json.value) : refuse(reason, errorInBody(reply.status))
       })
     }

@@ -44,37 +44,38 @@ const upperCountry = (place: Place): ReadonlyArray<string> => country(place).map
 const upperLanguage = ({ language }: Place): ReadonlyArray<string> =>
   language === undefined ? [] : [language.toUpperCase()]
 
-/** The language with its region, then alone, then under the names that Google and others still use for it. */
+/** Google's own name of a language comes first: its list has both names of Hebrew. */
 const googleLanguage = ({ language, locale }: Place): ReadonlyArray<string> => {
   if (language === undefined) return []
   if (language === "zh") return [isTraditional(locale) ? "zh-tw" : "zh-cn"]
   const others: Readonly<Record<string, string>> = { he: "iw", nb: "no", jv: "jw" }
-  return [language, ...(Object.hasOwn(others, language) ? [others[language] ?? ""] : [])]
+  return [...(Object.hasOwn(others, language) ? [others[language] ?? ""] : []), language]
 }
 
 const google = {
   gl: {
-    source: "https://serpapi.com/google-countries",
-    readOn: "2026-11-27",
+    source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/google.json",
+    readOn: "2026-11-28",
     values: listed(
-      "af al dz as ad ao ai aq ag ar am aw au at az bs bh bd bb by be bz bj bm bt bo ba bw bv br io bn bg bf bi kh cm ca cv " +
-        "ky cf td cl cn cx cc co km cg cd ck cr ci hr cu cy cz dk dj dm do ec eg sv gq er ee et fk fo fj fi fr gf pf tf ga " +
-        "gm ge de gh gi gr gl gd gp gu gt gn gw gy ht hm va hn hk hu is in id ir iq ie il it jm jp jo kz ke ki kp kr kw kg " +
-        "la lv lb ls lr ly li lt lu mo mk mg mw my mv ml mt mh mq mr mu yt mx fm md mc mn ms ma mz mm na nr np nl nc nz ni " +
-        "ne ng nu nf mp no om pk pw ps pa pg py pe ph pn pl pt pr qa re ro ru rw sh kn lc pm vc ws sm st sa sn sc sl sg sk " +
-        "si sb so za gs es lk sd sr sj sz se ch sy tw tj tz th tl tg tk to tt tn tr tm tc tv ug ua ae gb us um uy uz vu ve " +
-        "vn vg vi wf eh ye zm zw"
+      "af al dz as ad ao ai aq ag ar am aw au at az bs bh bd bb by be bz bj bm bt bo ba bw bv br io bn bg bf bi " +
+        "kh cm ca cv ky cf td cl cn cx cc co km cg cd ck cr ci hr cu cy cz dk dj dm do ec eg sv gq er ee et fk fo " +
+        "fj fi fr gf pf tf ga gm ge de gh gi gr gl gd gp gu gt gg gn gw gy ht hm va hn hk hu is in id ir iq ie im " +
+        "il it je jm jp jo kz ke ki kp kr kw kg la lv lb ls lr ly li lt lu mo mk mg mw my mv ml mt mh mq mr mu yt " +
+        "mx fm md mc mn me ms ma mz mm na nr np nl an nc nz ni ne ng nu nf mp no om pk pw ps pa pg py pe ph pn pl " +
+        "pt pr qa re ro ru rw sh kn lc pm vc ws sm st sa sn rs sc sl sg sk si sb so za gs es lk sd sr sj sz se ch " +
+        "sy tw tj tz th tl tg tk to tt tn tr tm tc tv ug ua ae uk gb us um uy uz vu ve vn vg vi wf eh ye zm zw"
     ),
     candidates: country
   },
   hl: {
-    source: "https://serpapi.com/google-languages",
-    readOn: "2026-11-27",
+    source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/google.json",
+    readOn: "2026-11-28",
     values: listed(
-      "af ak sq am ar hy az eu be bem bn bh bs br bg km ca chr ny zh-cn zh-tw co hr cs da nl en eo et ee fo tl fi fr fy gaa " +
-        "gl ka de el kl gn gu ht ha haw iw hi hu is ig id ia ga it ja jw kn kk rw rn kg ko kri ku ckb ky lo la lv ln lt loz " +
-        "lg ach mk mg ms ml mt mi mr mfe mo mn sr-me my ne pcm nso no nn oc or om ps fa pl pt pt-br pt-pt pa qu ro rm nyn " +
-        "ru gd sr sh st tn crs sn sd si sk sl so es es-419 su sw sv tg ta tt te th ti to lua tum tr tk tw ug uk ur uz vi cy " +
+      "af ak sq ws am ar hy az eu be bem bn bh xx-bork bs br bg bt km ca chr ny zh-cn zh-tw co hr cs da nl " +
+        "xx-elmer en eo et ee fo tl fi fr fy gaa gl ka de el kl gn gu xx-hacker ht ha haw iw he hi hu is ig id ia " +
+        "ga it ja jw kn kk rw rn xx-klingon kg ko kri ku ckb ky lo la lv ln lt loz lg ach mk mg ms ml mt mv mi mr " +
+        "mfe mo mn sr-me my ne pcm nso no nn oc or om ps fa xx-pirate pl pt pt-br pt-pt pa qu ro rm nyn ru gd sr sh " +
+        "st tn crs sn sd si sk sl so es es-419 su sw sv tg ta tt te th ti to lua tum tr tk tw ug uk ur uz vu vi cy " +
         "wo xh yi yo zu"
     ),
     candidates: googleLanguage
@@ -113,29 +114,21 @@ const yahooLanguage = ({ language, locale }: Place): ReadonlyArray<string> => {
   return language === undefined ? [] : [`lang_${language === "nb" ? "no" : language}`]
 }
 
-let names: Intl.DisplayNames | undefined
-
-/** Loads CLDR's names on first use, because few deployments need them. */
-const countryName = ({ country }: Place): ReadonlyArray<string> => {
-  names ??= new Intl.DisplayNames("en", { type: "region" })
-  return country === undefined ? [] : [names.of(country.toUpperCase())?.toLowerCase() ?? ""]
-}
-
 export const placeParameters: Readonly<Record<string, Readonly<Record<string, PlaceParameter>>>> = {
   brave: {
     country: {
-      source: "https://api-dashboard.search.brave.com/app/documentation/web-search/codes",
-      readOn: "2026-11-27",
+      source: "https://github.com/brave/brave-search-mcp-server/blob/2748b47a/src/tools/web/params.ts",
+      readOn: "2026-11-28",
       values: listed(
         "ALL AR AU AT BE BR CA CL DK FI FR DE HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES SE CH TW TR GB US"
       ),
       candidates: (place) => [...upperCountry(place), "ALL"]
     },
     search_lang: {
-      source: "https://api-dashboard.search.brave.com/app/documentation/web-search/codes",
-      readOn: "2026-11-27",
+      source: "https://github.com/brave/brave-search-mcp-server/blob/2748b47a/src/tools/web/params.ts",
+      readOn: "2026-11-28",
       values: listed(
-        "ar eu bn bg ca zh-hans zh-hant hr cs da nl en en-gb et fi fr gl de el gu he hi hu is it jp kn ko lv lt ms ml mr nb " +
+        "ar eu bn bg ca zh-hans zh-hant hr cs da nl en en-gb et fi fr gl de gu he hi hu is it jp kn ko lv lt ms ml mr nb " +
           "pl pt-br pt-pt pa ro ru sr sk sl es sv ta te th tr uk vi"
       ),
       candidates: braveLanguage
@@ -145,8 +138,8 @@ export const placeParameters: Readonly<Record<string, Readonly<Record<string, Pl
   "serpapi/google": google,
   "serpapi/bing": {
     cc: {
-      source: "https://learn.microsoft.com/en-us/bing/search-apis/bing-web-search/reference/market-codes",
-      readOn: "2026-11-27",
+      source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/bing.json",
+      readOn: "2026-11-28",
       values: listed(
         "AR AU AT BE BR CA CL DK FI FR DE HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES SE CH TW TR GB US"
       ),
@@ -155,78 +148,45 @@ export const placeParameters: Readonly<Record<string, Readonly<Record<string, Pl
   },
   "serpapi/duckduckgo": {
     kl: {
-      source: "https://serpapi.com/duckduckgo-regions",
-      readOn: "2026-11-27",
+      source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/duckduckgo.json",
+      readOn: "2026-11-28",
       values: listed(
-        "ar-es au-en at-de be-fr be-nl br-pt bg-bg ca-en ca-fr cl-es cn-zh co-es hr-hr cz-cs dk-da ee-et fi-fi fr-fr de-de " +
-          "gr-el hk-tzh hu-hu in-en id-id id-en ie-en il-he it-it jp-jp kr-kr lv-lv lt-lt my-ms my-en mx-es nl-nl nz-en no-no " +
-          "pe-es ph-en ph-tl pl-pl pt-pt ro-ro ru-ru sg-en sk-sk sl-sl za-en es-es se-sv ch-de ch-fr ch-it tw-tzh th-th tr-tr " +
-          "ua-uk uk-en us-en ve-es vn-vi"
+        "ar-es au-en at-de be-fr be-nl br-pt bg-bg ca-en ca-fr ct-ca cl-es cn-zh co-es hr-hr cz-cs dk-da ee-et " +
+          "fi-fi fr-fr de-de gr-el hk-tzh hu-hu is-is in-en id-en ie-en il-en it-it jp-jp kr-kr lv-lv lt-lt my-en " +
+          "mx-es nl-nl nz-en no-no pk-en pe-es ph-en pl-pl pt-pt ro-ro ru-ru xa-ar sg-en sk-sk sl-sl za-en es-ca " +
+          "es-es se-sv ch-de ch-fr tw-tzh th-en tr-tr us-en us-es ua-uk uk-en vn-en wt-wt"
       ),
       candidates: duckDuckGoRegion
     }
   },
   "serpapi/yandex": {
     lang: {
-      source: "https://serpapi.com/yandex-languages",
-      readOn: "2026-11-27",
+      source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/yandex.json",
+      readOn: "2026-11-28",
       values: listed("ru en be kk tr uk"),
       candidates: ({ language }) => (language === undefined ? [] : [language])
     }
   },
   "serpapi/yahoo": {
-    // The page could be read in part; countries whose place in the list is not certain are left out.
     vc: {
-      source: "https://serpapi.com/yahoo-vc-countries",
-      readOn: "2026-11-27",
+      source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/yahoo.json",
+      readOn: "2026-11-28",
       values: listed(
-        "al dz ar am au at az bh be bo ba br bg ca cl cn co cr hr cz de dk es fi fr gr hk hu id ie il in it jp kr mx my nl no " +
-          "nz pe ph pl pt ro ru se sg sk si th tr tw ua uk us ve vn za ch"
+        "al dz ar am au at az bh be bo ba br bg ca cl cn co cr hr cz dk do ec eg sv ee fi mk fr ge de gr gt hn hk " +
+          "hu is in id ir iq ie il it jp jo ke kr kw lv lb ly lt lu my mt mx ma nl nz ni no om pk pa py pe ph pl pt " +
+          "pr qa ro ru sa sp sg sk sl za es se ch sy tw th tn tr ae ua gb us vn ye"
       ),
-      candidates: (place) => (place.country === "gb" ? ["uk"] : country(place))
+      candidates: country
     },
     vl: {
-      source: "https://serpapi.com/yahoo-vl-languages",
-      readOn: "2026-11-27",
+      source: "https://github.com/serpapi/serpapi-mcp/blob/11cbc469/engines/yahoo.json",
+      readOn: "2026-11-28",
       values: listed(
         "lang_ar lang_bg lang_zh_chs lang_zh_cht lang_hr lang_cs lang_da lang_nl lang_en lang_et lang_fi lang_fr lang_de " +
           "lang_el lang_he lang_hu lang_it lang_ja lang_ko lang_lv lang_lt lang_no lang_pl lang_pt lang_ro lang_ru lang_sk " +
           "lang_sl lang_es lang_sv lang_th lang_tr"
       ),
       candidates: yahooLanguage
-    }
-  },
-  tavily: {
-    // Countries with several spellings are left out.
-    country: {
-      source: "https://docs.tavily.com/documentation/api-reference/endpoint/search",
-      readOn: "2026-11-27",
-      values: new Set(
-        (
-          "united arab emirates|argentina|austria|australia|belgium|bulgaria|brazil|canada|switzerland|chile|china|" +
-          "colombia|germany|denmark|estonia|egypt|spain|finland|france|united kingdom|greece|croatia|hungary|indonesia|" +
-          "ireland|israel|india|italy|japan|kenya|south korea|lithuania|latvia|mexico|malaysia|nigeria|netherlands|norway|" +
-          "new zealand|peru|philippines|pakistan|poland|portugal|romania|saudi arabia|sweden|singapore|slovenia|slovakia|" +
-          "thailand|tunisia|ukraine|united states|south africa"
-        ).split("|")
-      ),
-      candidates: countryName
-    }
-  },
-  exa: {
-    userLocation: {
-      source: "https://docs.exa.ai/reference/search (ISO 3166-1 alpha-2)",
-      readOn: "2026-11-27",
-      values: upperCase(isoCountries),
-      candidates: upperCountry
-    }
-  },
-  kagi: {
-    region: {
-      source: "https://help.kagi.com/kagi/api/search.html (ISO 3166-1 alpha-2)",
-      readOn: "2026-11-27",
-      values: isoCountries,
-      candidates: country
     }
   },
   mojeek: {

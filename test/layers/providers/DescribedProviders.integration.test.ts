@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import type { SearchOptions } from "../../../src/domain/options/SearchOptions.ts"
 import { fuseLists } from "../../../src/domain/providers/Fusion.ts"
 import * as ProviderTrialsFile from "../../../src/layers/providers/described/ProviderTrialsFile.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
@@ -245,6 +247,106 @@ describe("R86: the response of an http provider", () => {
   )
 })
 
+describe("R86: search options of an http provider", () => {
+  const today = "2026-11-28"
+  const query = {
+    q: "{query}",
+    from: "{after}",
+    to: "{before}",
+    period: "{days}",
+    sites: "{domains}",
+    without: "{excludedDomains}",
+    kind: "web"
+  }
+  const described = (url: string, changes: object = {}) =>
+    entry(url, {
+      request: { method: "GET", url: `${url}/search`, query },
+      values: { days: { 7: "week" } },
+      pages: { size: 10 },
+      ...changes
+    })
+
+  /** The parameters sent for a search with these options. */
+  const sentFor = (options: SearchOptions, changes: object = {}) =>
+    Effect.gen(function* () {
+      const { received, url } = yield* serve(found())
+      const provider = yield* providerOf(described(url, changes))
+      yield* provider.search(searchRequest({ query: "cats", options }))
+      const sent: Record<string, string | undefined> = Object.fromEntries(received[0]?.query ?? [])
+      const shown: typeof sent = { path: received[0]?.path, ...sent }
+      return shown
+    })
+
+  const plain: Record<string, string> = { path: "/search", q: "cats", kind: "web" }
+
+  it.effect("a period that is mapped is sent once, and any other as a date", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.parse(`${today}T10:00:00Z`))
+      assert.deepStrictEqual(yield* sentFor({ freshness: "week" }), { ...plain, period: "week" })
+      assert.deepStrictEqual(yield* sentFor({ freshness: "day" }), { ...plain, from: "2026-11-27" })
+      const dates = { after: "2026-11-22", before: today }
+      assert.deepStrictEqual(yield* sentFor(dates), { ...plain, from: dates.after, to: today })
+    })
+  )
+
+  it.live("domains are lists, or operators in the query", () =>
+    Effect.gen(function* () {
+      const options = { includeDomains: ["a.test", "b.test"], excludeDomains: ["c.a.test"] }
+      assert.deepStrictEqual(yield* sentFor(options), { ...plain, sites: "a.test,b.test", without: "c.a.test" })
+      const { domains: _, ...others } = { domains: "", q: "{query}", kind: "web" }
+      const changes = (url: string) => ({ request: { method: "GET", url, query: others }, values: {} })
+      const { received, url } = yield* serve(found())
+      const provider = yield* providerOf(
+        described(url, { ...changes(`${url}/search`), operators: { or: "OR", exclude: true } })
+      )
+      yield* provider.search(searchRequest({ query: "cats", options }))
+      assert.strictEqual(received[0]?.query.get("q"), "cats (site:a.test OR site:b.test) -site:c.a.test")
+      const single = yield* providerOf(described(url, { ...changes(`${url}/search`), operators: {} }))
+      assert.include(unservedBy(single, searchRequest({ options })) ?? "", "include_domains")
+    })
+  )
+
+  it.live("news replaces members of the request and the response, and null leaves one out", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* serve(
+        json({ news: [{ url: "https://n.test/", title: "N", page_age: "1 day ago" }] })
+      )
+      const news = {
+        request: { url: `${url}/news`, query: { kind: null, section: "top" } },
+        response: { rows: "news", dates: "english" }
+      }
+      const provider = yield* providerOf(described(url, { news }))
+      const [row] = yield* provider.search(searchRequest({ query: "cats", options: { topic: "news" } }))
+      assert.deepStrictEqual(
+        { path: received[0]?.path, ...Object.fromEntries(received[0]?.query ?? []) },
+        { path: "/news", q: "cats", section: "top" }
+      )
+      assert.match(row?.published ?? "", /^\d{4}-\d\d-\d\d$/)
+      const withoutNews = yield* providerOf(described(url))
+      assert.include(unservedBy(withoutNews, searchRequest({ options: { topic: "news" } })) ?? "", "topic")
+    })
+  )
+
+  it.live("an error that means that nothing was found is an answer without rows", () =>
+    Effect.gen(function* () {
+      const refusals = [{ status: 400, at: "code", is: "NO_RESULT", reason: "nothing" }]
+      const { url } = yield* serve(json({ code: "NO_RESULT" }, 400))
+      const provider = yield* providerOf(described(url, { refusals }))
+      assert.deepStrictEqual(yield* provider.search(searchRequest()), [])
+    })
+  )
+
+  it.live("a documented refusal of the search does not count towards a cool-down, whatever its status", () =>
+    Effect.gen(function* () {
+      const refusals = [{ status: 403, at: "code", is: "PROHIBITED", reason: "malformed" }]
+      const { url } = yield* serve(json({ code: "PROHIBITED" }, 403))
+      const provider = yield* providerOf(described(url, { refusals }))
+      const outcome = yield* Effect.result(provider.search(searchRequest()))
+      assert.isTrue(Result.isFailure(outcome) && outcome.failure.isOfSearch)
+    })
+  )
+})
+
 describe("R86: a mistake in a description", () => {
   const base = entry("https://api.example.com")
   const request = base.request
@@ -305,6 +407,22 @@ describe("R86: a mistake in a description", () => {
       "request.headers.Content-Length is not allowed"
     ],
     ["a body with GET", { request: { ...request, body: {} } }, "request.body is only allowed with POST"],
+    [
+      "operators beside a list of domains",
+      { request: { ...request, query: { ...request.query, d: "{domains}" } }, operators: {} },
+      "operators cannot be combined with {domains} in the request"
+    ],
+    [
+      "exclusions without a list of domains",
+      { request: { ...request, query: { ...request.query, d: "{excludedDomains}" } } },
+      "request must contain {domains}, because it contains {excludedDomains}"
+    ],
+    ["news without the query", { news: { request: { query: { q: null } } } }, "news.request must contain {query}"],
+    [
+      "dates in another language",
+      { response: { ...base.response, dates: "german" } },
+      "response.dates must be iso or english"
+    ],
     ["pages of no size", { pages: { size: 0 } }, "pages.size must be a whole number from 1 to 100"]
   ]
   for (const [what, changes, expected] of mistakes) {

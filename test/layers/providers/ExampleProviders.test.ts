@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, FileSystem, Layer } from "effect"
+import { ConfigProvider, Effect, FileSystem, Layer, Result } from "effect"
 import { rank } from "../../../src/domain/search/Organic.ts"
 import { targets } from "../../../src/domain/search/Target.ts"
 import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
@@ -29,7 +29,7 @@ const environment = {
 }
 
 /** A provider table whose upstream records requests and gives one response. */
-const tableOf = (file: unknown, sent: Array<UpstreamRequest>, response: unknown) =>
+const tableOf = (file: unknown, sent: Array<UpstreamRequest>, response: unknown, status = 200) =>
   ProviderFile.table({ _tag: "file", path: "providers.json" }).pipe(
     Effect.provide(
       Layer.mergeAll(
@@ -37,7 +37,8 @@ const tableOf = (file: unknown, sent: Array<UpstreamRequest>, response: unknown)
           exchange: (request, use) => {
             sent.push(request)
             const body = Effect.succeed(Buffer.from(JSON.stringify(response)))
-            return use({ status: 200, header: () => undefined, body: () => body })
+            const header = (name: string) => (name === "content-type" ? "application/json" : undefined)
+            return use({ status, header, body: () => body })
           }
         }),
         PacerMemory.layer,
@@ -84,6 +85,16 @@ describe("R86: examples/providers", () => {
         assert.deepStrictEqual(yield* provider.search(searchRequest()), [])
       })
     )
+
+    for (const [status, body, reason] of fixture.refusals) {
+      it.live(`${name}: ${status} ${JSON.stringify(body).slice(0, 60)} is ${reason}`, () =>
+        Effect.gen(function* () {
+          const provider = firstOf(yield* tableOf(file, [], body, status))
+          const outcome = yield* Effect.result(provider.search(searchRequest()))
+          assert.strictEqual(Result.isFailure(outcome) ? outcome.failure.reason : "nothing", reason)
+        })
+      )
+    }
 
     it(`${name}: names its documentation, and a date only if it was read`, () => {
       const { source } = file.providers[name]

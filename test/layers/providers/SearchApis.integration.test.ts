@@ -183,7 +183,7 @@ describe("SerpApi's engines", () => {
     ["bing", { engine: "bing", q: "effect typescript", first: "11", cc: "GB", safeSearch: "off" }],
     ["duckduckgo", { engine: "duckduckgo", q: "effect typescript", start: "10", kl: "uk-en", safe: "-2" }],
     ["yandex", { engine: "yandex", text: "effect typescript", p: "1", lang: "en" }],
-    ["yahoo", { engine: "yahoo", p: "effect typescript", b: "11", vc: "uk", vl: "lang_en" }],
+    ["yahoo", { engine: "yahoo", p: "effect typescript", b: "11", vc: "gb", vl: "lang_en" }],
     ["baidu", { engine: "baidu", q: "effect typescript", pn: "10" }]
   ]
   for (const [engine, expected] of cases) {

@@ -65,8 +65,12 @@ describe("the place of a search", () => {
     ["brave", "gb", "en-gb", { country: "GB", search_lang: "en-gb" }],
     ["brave", "br", "pt-br", { country: "BR", search_lang: "pt-br" }],
     ["brave", "vn", "qq-vn", { country: "ALL", search_lang: undefined }],
-    ["tavily", "cz", "cs-cz", { country: undefined }],
-    ["tavily", "kr", "ko-kr", { country: "south korea" }],
+    ["serpapi/duckduckgo", "il", "he-il", { kl: undefined }],
+    ["serpapi/duckduckgo", "is", "is-is", { kl: "is-is" }],
+    ["serpapi/yahoo", "gb", "en-gb", { vc: "gb", vl: "lang_en" }],
+    ["serpapi/yahoo", "lt", "lt-lt", { vc: "lt", vl: "lang_lt" }],
+    ["serpapi/google", "rs", "sr-rs", { gl: "rs", hl: "sr" }],
+    ["brave", "gr", "el-gr", { country: "ALL", search_lang: undefined }],
     ["mojeek", "de", "de-de", { rb: "DE", lb: "DE" }],
     ["naver", "kr", "ko-kr", {}]
   ]

@@ -196,6 +196,7 @@ const serpapi: UpstreamFixture = {
       "unauthorized"
     ],
     ["403", json({ error: "The account has been deleted" }, 403), "unauthorized"],
+    ["400", json({ error: "Missing query `q` parameter." }, 400), "malformed"],
     ["429 out of searches", json({ error: "Your account has run out of searches." }, 429), "quota"],
     ["429", json({ error: "You are exceeding the hourly throughput" }, 429), "rate_limited"],
     ["503", json({ error: "Our servers are busy" }, 503), "unreachable"]
@@ -370,12 +371,17 @@ const openserp: UpstreamFixture = {
   ],
   statuses: { 403: "blocked" },
   failures: [
-    ["403", json({ error: { code: "blocked" } }, 403), "blocked"],
-    ["429, a captcha", json({ error: "captcha_detected" }, 429), "blocked"],
+    ["403", json({ error: "blocked", code: 403, message: "search engine blocked the request" }, 403), "blocked"],
+    ["429, a captcha", json({ error: "captcha_detected", code: 429, message: "captcha detected" }, 429), "blocked"],
+    [
+      "429 of the engine",
+      json({ error: "blocked", code: 429, message: "search engine blocked the request (HTTP 429)" }, 429),
+      "blocked"
+    ],
     ["429, its own limit", json({ error: "rate limit exceeded" }, 429), "rate_limited"],
-    ["502", json({ error: "parser_failure" }, 502), "unreachable"],
-    ["503", json({ error: "proxy_unavailable" }, 503), "unreachable"],
-    ["504", json({ error: "search_timeout" }, 504), "timeout"]
+    ["502", json({ error: "parser_failure", code: 502, message: "parser failure" }, 502), "unreachable"],
+    ["503", json({ error: "proxy_unavailable", code: 503, message: "proxy unavailable" }, 503), "unreachable"],
+    ["504", json({ error: "search_timeout", code: 504, message: "timeout" }, 504), "timeout"]
   ],
   requests: [
     [
@@ -429,7 +435,12 @@ const tavily: UpstreamFixture = {
   errorInside: [{ detail: { error: "it broke" } }, "malformed"],
   failures: [
     ["401", json({ detail: { error: "Unauthorized: missing or invalid API key." } }, 401), "unauthorized"],
-    ["429", json({ detail: { error: "Your request has been blocked due to excessive requests." } }, 429), "blocked"],
+    ["400", json({ detail: { error: "Query is too long. Max query length is 400 characters." } }, 400), "malformed"],
+    [
+      "429",
+      json({ detail: { error: "Your request has been blocked due to excessive requests." } }, 429),
+      "rate_limited"
+    ],
     ["432", json({ detail: { error: "This request exceeds your plan's set usage limit." } }, 432), "quota"],
     ["433", json({ detail: { error: "This request exceeds the pay-as-you-go limit." } }, 433), "quota"]
   ],
@@ -463,9 +474,13 @@ const exa: UpstreamFixture = {
   }),
   errorInside: [{ error: "it broke", requestId: "r" }, "malformed"],
   failures: [
-    ["401", json({ error: "x-api-key is invalid" }, 401), "unauthorized"],
-    ["402", json({ error: "No more credits" }, 402), "quota"],
-    ["429", json({ error: "You've exceeded your Exa rate limit of 10 requests per second" }, 429), "rate_limited"],
+    ["401", json({ error: "Invalid API key", tag: "INVALID_API_KEY" }, 401), "unauthorized"],
+    ["402", json({ error: "No more credits", tag: "NO_MORE_CREDITS" }, 402), "quota"],
+    ["402 for the key", json({ error: "API key budget exceeded", tag: "API_KEY_BUDGET_EXCEEDED" }, 402), "quota"],
+    ["403 for the query", json({ error: "Content is not allowed", tag: "PROHIBITED_CONTENT" }, 403), "malformed"],
+    ["403 for the key", json({ error: "Insufficient scope", tag: "INSUFFICIENT_SCOPE" }, 403), "unauthorized"],
+    ["400", json({ error: "numResults: api key quota", tag: "INVALID_NUM_RESULTS" }, 400), "malformed"],
+    ["429", json({ error: "You've exceeded your Exa rate limit", tag: "RATE_LIMIT_EXCEEDED" }, 429), "rate_limited"],
     ["503", json({ error: "unavailable" }, 503), "unreachable"]
   ],
   requests: [

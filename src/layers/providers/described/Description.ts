@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { DomainSupport } from "../../../domain/options/OptionSupport.ts"
 import {
   daysPeriods,
   type HttpDescription,
@@ -17,7 +18,7 @@ import { safeLevels } from "../../../domain/search/Target.ts"
 import * as ApiKeys from "../ApiKeys.ts"
 import * as Gate from "../Gate.ts"
 import { address } from "../ProviderType.ts"
-import { type Report, readRequest } from "./request.ts"
+import { type Report, type RequestFields, readRequest } from "./request.ts"
 
 const maxPageSize = 100
 const maxPages = 100
@@ -66,6 +67,8 @@ const Request = object({
 })
 
 const pathRule = 'must be a dotted path as in "results.0.items"'
+const Flag = Schema.Boolean.annotate({ message: "must be true or false" })
+
 const Path = text(pathRule, (path) => parsePath(path) !== undefined)
 
 const fieldOf = (allowsAddress: boolean) => {
@@ -80,13 +83,39 @@ const fieldOf = (allowsAddress: boolean) => {
   ]).annotate({ message })
 }
 
-const Response = object({
+const responseFields = {
   rows: Path,
   url: fieldOf(true),
   title: optional(fieldOf(false)),
   snippet: optional(fieldOf(false)),
   published: optional(fieldOf(false)),
-  html: optional(Schema.Boolean.annotate({ message: "must be true or false" }))
+  dates: optional(Schema.Literals(["iso", "english"]).annotate({ message: "must be iso or english" })),
+  html: optional(Flag)
+}
+
+const Response = object(responseFields)
+
+/** Replaces members of the request and the response. Null leaves a parameter out. */
+const News = object({
+  request: optional(
+    object({
+      url: optional(Schema.String.annotate({ message: "must be a string" })),
+      query: optional(
+        Schema.Record(Schema.String, Schema.NullOr(Parameter)).annotate({
+          message: "must be an object of parameter names and values"
+        })
+      ),
+      body: optional(
+        Schema.Record(Schema.String, Schema.Unknown).annotate({ message: "must be an object of members to replace" })
+      )
+    })
+  ),
+  response: optional(object({ ...responseFields, rows: optional(Path), url: optional(fieldOf(true)) }))
+})
+
+const Operators = object({
+  or: optional(text("must be one word, such as OR", (word) => /^\S{1,10}$/.test(word))),
+  exclude: optional(Flag)
 })
 
 const keyRules: { readonly [P in Mapped]: { readonly allowed: string; readonly isKey: (key: string) => boolean } } = {
@@ -127,7 +156,7 @@ const Values = object({
 /** `unserved` and `busy` are Quarry's own reasons: nothing was sent. */
 const isUpstreamReason = (reason: string): reason is RefusalReason =>
   reason !== "unserved" && reason !== "busy" && refusalReasons.some((it) => it === reason)
-const reasons = refusalReasons.filter(isUpstreamReason)
+const reasons = [...refusalReasons.filter(isUpstreamReason), "nothing"] as const
 
 const Rule = object({
   status: wholeNumber(200, 599),
@@ -154,6 +183,8 @@ export const Options = object({
   source: optional(Source),
   request: Request,
   response: Response,
+  news: optional(News),
+  operators: optional(Operators),
   pages: optional(object({ size: wholeNumber(1, maxPageSize), last: optional(wholeNumber(1, maxPages)) })),
   values: optional(Values),
   refusals: optional(
@@ -173,13 +204,14 @@ const fieldIn = (source: string | ReadonlyArray<string> | undefined, allowsAddre
     (text) => parseSource(text, allowsAddress) ?? []
   )
 
-const shapeOf = ({ html = false, published, rows, snippet, title, url }: Fields["response"]): RowShape => ({
+const shapeOf = ({ dates, html = false, published, rows, snippet, title, url }: Fields["response"]): RowShape => ({
   rows: parsePath(rows) ?? [],
   url: fieldIn(url, true),
   title: fieldIn(title, false),
   snippet: fieldIn(snippet, false),
   published: fieldIn(published, false),
-  isHtml: html
+  isHtml: html,
+  hasEnglishDates: dates === "english"
 })
 
 const valueMap = (values: ReadonlyArray<string | number> | Readonly<Record<string, Scalar>>) =>
@@ -204,10 +236,34 @@ const usesOf: { readonly [P in Mapped]: ReadonlyArray<Placeholder> } = {
   offset: ["offset"]
 }
 
+const withChanges = <A>(members: Readonly<Record<string, A>>, changes: Readonly<Record<string, A | null>>) =>
+  Object.fromEntries(
+    Object.entries({ ...members, ...changes }).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+  )
+
+const newsRequest = (request: Fields["request"], { request: changes = {} }: typeof News.Type): RequestFields => ({
+  ...request,
+  ...(changes.url === undefined ? {} : { url: changes.url }),
+  ...(changes.query === undefined ? {} : { query: withChanges(request.query ?? {}, changes.query) }),
+  ...(changes.body === undefined ? {} : { body: withChanges(Object(request.body ?? {}), changes.body) })
+})
+
+const operatorsOf = ({ exclude, or }: typeof Operators.Type): DomainSupport => ({
+  kind: "operators",
+  ...(or === undefined ? {} : { or }),
+  ...(exclude === undefined ? {} : { canExclude: exclude })
+})
+
 /** Members that contradict each other. */
 const reportContradictions = (description: HttpDescription, fields: Fields, hasKey: boolean, report: Report): void => {
   const used = placeholdersIn(description.request)
   if (!used.has("query")) report("request", "must contain {query}")
+  if (description.news !== undefined && !placeholdersIn(description.news.request).has("query"))
+    report("news.request", "must contain {query}")
+  if (used.has("excludedDomains") && !used.has("domains"))
+    report("request", "must contain {domains}, because it contains {excludedDomains}")
+  if (used.has("domains") && fields.operators !== undefined)
+    report("operators", "cannot be combined with {domains} in the request: keep only one of them")
   if (used.has("apiKey") && !hasKey) report("apiKey", "is missing: the request contains {apiKey}")
   if (!used.has("apiKey") && hasKey) report("request", "must contain {apiKey}, because the provider has an API key")
   for (const placeholder of mapped) {
@@ -230,15 +286,22 @@ const defaultPageSize = 10
 
 /** Reads a description whose members are valid one by one. `report` receives what is wrong with them together. */
 export const read = (fields: Fields, variables: ReadonlyMap<string, string>, report: Report): HttpDescription => {
-  const { insecure, pages, refusals = [], request, response, values = {} } = fields
+  const { insecure, news, operators, pages, refusals = [], request, response, values = {} } = fields
   let isRequestValid = true
   const reportRequest: Report = (path, problem) => {
     isRequestValid = false
     report(path, problem)
   }
+  const context = { insecure, variables, report: reportRequest }
+  const read = readRequest("request", request, context)
   const description: HttpDescription = {
-    request: readRequest("request", request, { insecure, variables, report: reportRequest }),
+    request: read,
     response: shapeOf(response),
+    news: news && {
+      request: isRequestValid ? readRequest("news.request", newsRequest(request, news), context) : read,
+      response: shapeOf({ ...response, ...news.response })
+    },
+    operators: operators && operatorsOf(operators),
     pages: { size: pages?.size ?? defaultPageSize, last: pages?.last },
     values: Object.fromEntries(Object.entries(values).map(([name, it]) => [name, valueMap(it)])),
     refusals: refusals.map(ruleOf)

@@ -1,12 +1,13 @@
-import { Array as Arr, Effect, Redacted, Result, Schema } from "effect"
+import { Array as Arr, Clock, Effect, Redacted, Result, Schema } from "effect"
 import {
   capabilitiesOf,
   type HttpDescription,
   type HttpRequest,
-  valueIn
+  valueIn,
+  variantFor
 } from "../../../domain/providers/HttpDescription.ts"
 import type { Refusal } from "../../../domain/providers/Refusal.ts"
-import { readRows } from "../../../domain/providers/RowShape.ts"
+import { type RowShape, readRows } from "../../../domain/providers/RowShape.ts"
 import { fill, fillAddress, fillJson, type Json, textOf, type ValueFor } from "../../../domain/providers/Template.ts"
 import type { UpstreamCall } from "../../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../../domain/search/Organic.ts"
@@ -29,11 +30,15 @@ import type { Report } from "./request.ts"
 
 const decodeOptions = decode(Description.Options)
 
+const userAgent = { "user-agent": `Quarry/${version}` }
+
 export interface Described {
   readonly description: HttpDescription
-  readonly options: typeof Description.Options.Type
+  readonly options: ApiKeys.Chosen & Gate.Bounds
   /** Environment variables of the request. */
   readonly variables: ReadonlyMap<string, string>
+  /** Headers of every request, in lowercase. A header of the description replaces one with its name. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 const decodeEntry = decode(Schema.Record(Schema.String, Schema.Unknown).annotate({ message: "must be an object" }))
@@ -50,7 +55,7 @@ export const read = Effect.fnUntraced(function* (name: string, entry: unknown) {
   const report: Report = (member, problem) => faults.push({ path: `${path}.${member}`, problem })
   const description = Description.read(options, variables, report)
   if (Arr.isArrayNonEmpty(faults)) return yield* new EntryInvalid({ faults })
-  return { description, options, variables } satisfies Described
+  return { description, options, variables, headers: userAgent } satisfies Described
 })
 
 /** The values of a call, with its secrets. */
@@ -93,13 +98,15 @@ export const build = (request: HttpRequest, valueFor: ValueFor): BuiltRequest | 
   }
 }
 
-const userAgent = { "user-agent": `Quarry/${version}` }
-
-const toUpstream = (method: HttpRequest["method"], { body, headers, query, url }: BuiltRequest): UpstreamRequest => ({
+const toUpstream = (
+  method: HttpRequest["method"],
+  { body, headers, query, url }: BuiltRequest,
+  usual: Described["headers"]
+): UpstreamRequest => ({
   method,
   url,
   parameters: new URLSearchParams(query).toString(),
-  headers: { ...userAgent, ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+  headers: { ...usual, ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
   body: body === undefined ? null : JSON.stringify(body)
 })
 
@@ -108,10 +115,13 @@ const nothingFound = /(?:n't|not) (?:return|found|find)(?:ed)? any results|no re
 
 /** Rows, or the reason why the response has none (R14). */
 export const readAnswer = (
-  { response }: HttpDescription,
-  json: unknown
+  shape: RowShape,
+  json: unknown,
+  nowMs: number
 ): Effect.Effect<ReadonlyArray<UpstreamRow>, Refusal> => {
-  const rows = readRows(json, response, Upstream.maxRows)
+  // A rule of the description says that the search found nothing.
+  if (json === undefined) return Effect.succeed([])
+  const rows = readRows(json, shape, { maxRows: Upstream.maxRows, nowMs })
   if (Result.isSuccess(rows) && rows.success.length > 0) return Effect.succeed(rows.success)
   const problem = typeof json === "object" && json !== null ? statedError(json) : ""
   if (problem !== "" && !nothingFound.test(problem))
@@ -129,30 +139,32 @@ export const makeSend = (name: string, described: Described, observe: (json: unk
     const gate = yield* Gate.make(name, options)
     const ask = yield* Upstream.make({ gate, dialect: { rules: description.refusals } })
     const send = (call: UpstreamCall, turn: Turn, key: Redacted.Redacted | undefined) => {
-      const built = build(description.request, valuesOf(described, call, key))
+      const { request, response } = variantFor(description, call)
+      const built = build(request, valuesOf(described, call, key))
       if (built === undefined) return unservable
-      const asked = ask(toUpstream(description.request.method, built), turn)
+      const asked = ask(toUpstream(request.method, built, described.headers), turn)
       return Effect.flatMap(asked, (json) => {
         observe(json)
-        return readAnswer(description, json)
+        return Clock.clockWith((clock) => readAnswer(response, json, clock.currentTimeMillisUnsafe()))
       })
     }
     return { send, gate }
   })
 
+export const makeEngines = (name: string, described: Described) =>
+  Effect.gen(function* () {
+    const { gate, send } = yield* makeSend(name, described)
+    const keys = ApiKeys.keysOf(described.options)
+    const withKey = ApiKeys.make(name, keys)
+    const capabilities = capabilitiesOf(described.description)
+    return () =>
+      Paged.make(name, capabilities, gate, (call, turn) =>
+        keys.length === 0 ? send(call, turn, undefined) : withKey((key) => send(call, turn, key))
+      )
+  })
+
 export const type: ProviderType<UpstreamClient | Pacer> = {
   engines: "none",
   readsVariables: true,
-  make: (name, entry) =>
-    Effect.gen(function* () {
-      const described = yield* read(name, entry)
-      const { gate, send } = yield* makeSend(name, described)
-      const keys = ApiKeys.keysOf(described.options)
-      const withKey = ApiKeys.make(name, keys)
-      const capabilities = capabilitiesOf(described.description)
-      return () =>
-        Paged.make(name, capabilities, gate, (call, turn) =>
-          keys.length === 0 ? send(call, turn, undefined) : withKey((key) => send(call, turn, key))
-        )
-    })
+  make: (name, entry) => Effect.flatMap(read(name, entry), (described) => makeEngines(name, described))
 }
