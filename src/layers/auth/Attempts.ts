@@ -45,13 +45,22 @@ export const makeAttempts = Effect.fnUntraced(function* (secret: Redacted.Redact
     return row !== undefined && row.count > limit.max ? Math.max(1, row.seconds) : undefined
   })
 
+  /** True if another attempt would exceed the limit. */
+  const isSpent = (limit: AttemptLimit, key: string) =>
+    Effect.map(
+      sql`
+        select from auth_attempts where digest = ${digest(limit, key)} and count >= ${limit.max}
+          and began_at > clock_timestamp() - ${interval(sql, limit.window)}`,
+      (rows) => rows.length > 0
+    )
+
   const uncount = (limit: AttemptLimit, key: string) =>
     sql`update auth_attempts set count = greatest(count - 1, 0) where digest = ${digest(limit, key)}`
 
   const forget = (limit: AttemptLimit, key: string) =>
     sql`delete from auth_attempts where digest = ${digest(limit, key)}`
 
-  return { count, uncount, forget }
+  return { count, isSpent, uncount, forget }
 })
 
 export type Attempts = Effect.Success<ReturnType<typeof makeAttempts>>

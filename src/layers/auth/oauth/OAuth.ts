@@ -22,6 +22,7 @@ import { type Bridge, commitErrors } from "../betterAuth/Database.ts"
 import { digestOf } from "../betterAuth/Digest.ts"
 import { apps } from "../betterAuth/Tables.ts"
 import { currentNotes, type Requester } from "../Requester.ts"
+import { decidedOnce, undecided } from "./Decisions.ts"
 import type { Handler } from "./Handler.ts"
 import { makeRefreshTokens } from "./RefreshTokens.ts"
 import { makeRegistrations } from "./Registrations.ts"
@@ -49,7 +50,13 @@ interface Deps extends TokenDeps {
   readonly documents: ClientDocuments["Service"]
 }
 
-type ReplacedEndpoint = "oauth2Authorize" | "oauth2Revoke" | "oauth2Token" | "registerOAuthClient"
+type ReplacedEndpoint =
+  | "getOAuthClientPublicPrelogin"
+  | "oauth2Authorize"
+  | "oauth2Consent"
+  | "oauth2Revoke"
+  | "oauth2Token"
+  | "registerOAuthClient"
 
 export const makeOAuth = Effect.fnUntraced(function* (options: OAuthOptions, bridge: Bridge, attempts: Attempts) {
   const registrations = yield* makeRegistrations
@@ -62,14 +69,20 @@ export const makeOAuth = Effect.fnUntraced(function* (options: OAuthOptions, bri
     documents: yield* ClientDocuments
   }
   const library = mcp(pluginOptions(options))
-  const { oauth2Authorize, oauth2Revoke, oauth2Token, registerOAuthClient }: Record<ReplacedEndpoint, Endpoint> =
-    library.endpoints
+  const endpoints: Record<ReplacedEndpoint, Endpoint> = library.endpoints
+  const { getOAuthClientPublicPrelogin, oauth2Authorize, oauth2Consent, oauth2Revoke, oauth2Token } = endpoints
+  const { registerOAuthClient } = endpoints
   const plugin = {
     ...library,
     schema: withOurColumns(library.schema),
     endpoints: {
       ...library.endpoints,
+      getOAuthClientPublicPrelogin: replaceHandler(
+        getOAuthClientPublicPrelogin,
+        undecided(deps, getOAuthClientPublicPrelogin)
+      ),
       oauth2Authorize: replaceHandler(oauth2Authorize, knowingApps(deps, oauth2Authorize)),
+      oauth2Consent: replaceHandler(oauth2Consent, decidedOnce(deps, oauth2Consent)),
       oauth2Token: replaceHandler(oauth2Token, makeTokenHandler(deps, oauth2Token)),
       oauth2Revoke: replaceHandler(oauth2Revoke, makeRevocationHandler(deps, oauth2Revoke)),
       registerOAuthClient: replaceHandler(

@@ -159,6 +159,33 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     })
   )
 
+  it.effect("a request is decided once, on every replica, and a decision that failed does not count", () =>
+    Effect.gen(function* () {
+      const { app, browser, replica } = yield* aConnection
+      const other = yield* makeSite()
+      for (const first of [true, false]) {
+        const query = Apps.authorizationQuery(replica, app, Apps.makeProof().challenge)
+        const asked = yield* Apps.authorize(replica, browser, query)
+        const signed = asked.slice(asked.indexOf("?") + 1)
+        const decide = (site: Replica, accept: boolean, by = browser) =>
+          Effect.map(by.post(site, "/oauth2/consent", { accept, oauth_query: signed }), ({ status }) => status)
+        const isShown = Effect.isSuccess(
+          other.authorizationRequests.describe(
+            { address: "192.0.2.1", cookies: undefined, userAgent: undefined },
+            signed
+          )
+        )
+        assert.strictEqual(yield* decide(replica, first, makeBrowser()), 401)
+        assert.isTrue(yield* isShown)
+        const decisions = [decide(replica, first), decide(other, first), decide(other, !first)]
+        const statuses = yield* Effect.all(decisions, { concurrency: "unbounded" })
+        assert.deepStrictEqual(statuses.toSorted(), [200, 400, 400])
+        assert.strictEqual(yield* decide(replica, !first), 400)
+        assert.isFalse(yield* isShown)
+      }
+    })
+  )
+
   it.effect("consent takes a person's own session, a page of this deployment and a request that was signed here", () =>
     Effect.gen(function* () {
       const { app, browser, replica } = yield* aConnection
