@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-import type { Payer } from "./Payers.ts"
+import type { Payer } from "../fairness/Payers.ts"
 
 export { maxPageBytes, maxPageLinks } from "./limits.ts"
 

@@ -1,3 +1,5 @@
+import { FairQueue } from "../fairness/FairQueue.ts"
+
 export interface Recipient {
   readonly accountId: string
   readonly endpointId: string | undefined
@@ -35,10 +37,13 @@ const endpointKey = ({ endpointId }: Recipient): string => endpointId ?? "email"
 
 const laneOf = ({ isFailing }: DueDelivery) => (isFailing ? "failing" : "working")
 
+const unlimited = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+
 /**
- * The next slot goes to the account with the fewest attempts in flight; ties keep the order of `due` (R53). Each
- * further attempt of an account needs four free slots per attempt in flight: without this rule, a few accounts with
- * hanging receivers could hold all the slots. `inFlight` covers all replicas. `capped` counts accounts made to wait.
+ * The next slot goes to the account with the fewest attempts in flight; ties keep the order of `due` (R53). Of its
+ * deliveries, the one whose endpoint has the fewest attempts goes first. Each further attempt of an account needs four
+ * free slots per attempt in flight: without this rule, a few accounts with hanging receivers could hold all the slots.
+ * `inFlight` covers all replicas. `capped` counts accounts made to wait.
  */
 export const shareSlots = <D extends DueDelivery>(
   due: ReadonlyArray<D>,
@@ -48,34 +53,32 @@ export const shareSlots = <D extends DueDelivery>(
   const free = { working: limits.working, failing: limits.failing }
   const ofAccount = countsOf(inFlight.map(({ accountId }) => accountId))
   const atEndpoint = countsOf(inFlight.map(endpointKey))
-  const waiting = Map.groupBy(due, ({ accountId }) => accountId)
   const chosen: Array<D> = []
   const capped = new Set<string>()
+  const queue = new FairQueue<D>(unlimited)
+  for (const delivery of due) queue.offer(delivery.accountId, delivery, 0)
+  // Each attempt costs its account one.
+  for (const { accountId } of inFlight) queue.charge(accountId, 1)
 
-  const nextOf = (accountId: string, attempts: number) => {
-    const possible = (waiting.get(accountId) ?? [])
-      .filter((delivery) => free[laneOf(delivery)] > 0 && atEndpoint.get(endpointKey(delivery)) < limits.perEndpoint)
-      .sort((a, b) => atEndpoint.get(endpointKey(a)) - atEndpoint.get(endpointKey(b)))
-    const next = possible.find((delivery) => attempts === 0 || attempts * freeSlotsPerAttempt < free[laneOf(delivery)])
-    if (next === undefined && possible.length > 0) capped.add(accountId)
-    return next
+  const rankOf = (delivery: D): number => {
+    const { accountId } = delivery
+    const atItsEndpoint = atEndpoint.get(endpointKey(delivery))
+    const freeSlots = free[laneOf(delivery)]
+    if (freeSlots === 0 || atItsEndpoint >= limits.perEndpoint) return Number.POSITIVE_INFINITY
+    const attempts = ofAccount.get(accountId)
+    if (attempts === 0 || attempts * freeSlotsPerAttempt < freeSlots) return atItsEndpoint
+    capped.add(accountId)
+    return Number.POSITIVE_INFINITY
   }
 
-  // Round n serves accounts with n attempts in flight. An account that gets a slot continues in the next round.
-  let round = [...waiting.keys()]
-  for (let attempts = 0; round.length > 0; attempts++) {
-    round = round.filter((accountId) => {
-      if (ofAccount.get(accountId) > attempts) return true
-      const next = nextOf(accountId, attempts)
-      if (next === undefined) return false
-      const rest = waiting.get(accountId)?.filter((delivery) => delivery !== next) ?? []
-      waiting.set(accountId, rest)
-      chosen.push(next)
-      free[laneOf(next)] -= 1
-      ofAccount.add(accountId)
-      atEndpoint.add(endpointKey(next))
-      return true
-    })
+  for (let next = queue.take(rankOf); next !== undefined; next = queue.take(rankOf)) {
+    const { accountId, item } = next
+    queue.finish(accountId, 1)
+    capped.delete(accountId)
+    chosen.push(item)
+    free[laneOf(item)] -= 1
+    ofAccount.add(accountId)
+    atEndpoint.add(endpointKey(item))
   }
   return { chosen, capped: capped.size }
 }

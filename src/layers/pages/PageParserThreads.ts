@@ -5,7 +5,12 @@ import { FairSlots } from "../../services/fairness/FairSlots.ts"
 import { PageParser } from "../../services/pages/PageParser.ts"
 import { ParserAllowance } from "../../services/pages/ParserAllowance.ts"
 import { observe } from "../../services/telemetry/Instrument.ts"
-import { pageParseDuration, pageParserRestarts, pageParserWaiting } from "../../services/telemetry/Metrics.ts"
+import {
+  pageParseDuration,
+  pageParserLimited,
+  pageParserRestarts,
+  pageParserWaiting
+} from "../../services/telemetry/Metrics.ts"
 import type { ParseReply } from "./messages.ts"
 import { type Ended, type ParserThread, startThread } from "./ParserThread.ts"
 
@@ -130,6 +135,7 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
           )
           const start = yield* Clock.currentTimeMillis
           if (allowance.retryAfterMs(slot.accountId, start) > 0) {
+            yield* Metric.update(pageParserLimited.of(), 1)
             yield* slot.giveBack(0)
             return yield* timedOut
           }

@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, type Scope } from "effect"
 import { PageUnreadable } from "../../domain/errors.ts"
-import type { Payer, Payers } from "../../domain/pages/Payers.ts"
+import type { Payer, Payers } from "../../domain/fairness/Payers.ts"
 import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../domain/pages/robots.ts"
 import { shareFairly } from "../../services/fairness/shareFairly.ts"
 import { Flights } from "../../services/search/Flights.ts"

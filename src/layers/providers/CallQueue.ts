@@ -1,5 +1,5 @@
 import { Clock, type Context, Deferred, Effect, type Fiber, Option } from "effect"
-import { FairQueue } from "../../domain/pages/FairQueue.ts"
+import { FairQueue } from "../../domain/fairness/FairQueue.ts"
 import { Refusal } from "../../domain/providers/Refusal.ts"
 import { intervalMs, maxLatenessMs, type Pacer } from "../../services/providers/Pacer.ts"
 import type { Turn } from "../../services/providers/Turn.ts"

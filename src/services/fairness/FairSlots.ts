@@ -1,6 +1,6 @@
 import { Clock, type Context, Deferred, Effect } from "effect"
-import { FairQueue, type QueueLimits } from "../../domain/pages/FairQueue.ts"
-import type { Payer } from "../../domain/pages/Payers.ts"
+import { FairQueue, type QueueLimits } from "../../domain/fairness/FairQueue.ts"
+import type { Payer } from "../../domain/fairness/Payers.ts"
 
 /** A second condition for work to start, such as a limit of the host it is sent to. */
 export interface Gate {
@@ -140,13 +140,14 @@ export class FairSlots<E> {
 
   readonly #dispatch: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     let opensAt = Number.POSITIVE_INFINITY
-    const isReady = ({ turn: { gate } }: Place<E>): boolean => {
+    const waitOf = ({ turn: { gate } }: Place<E>): number => {
       const at = gate?.opensAt(now) ?? now
-      if (at > now) opensAt = Math.min(opensAt, at)
-      return at <= now
+      if (at <= now) return 0
+      opensAt = Math.min(opensAt, at)
+      return Number.POSITIVE_INFINITY
     }
     while (this.#free > 0) {
-      const next = this.#queue.take(isReady)
+      const next = this.#queue.take(waitOf)
       if (next === undefined) return this.#wakeAt(opensAt, now)
       this.#grant(next.item, now)
     }

@@ -1,5 +1,5 @@
 import { type Context, Effect } from "effect"
-import { type Payer, Payers } from "../../domain/pages/Payers.ts"
+import { type Payer, Payers } from "../../domain/fairness/Payers.ts"
 import type { Flight, Flights } from "../search/Flights.ts"
 
 /** Shares a run among callers with the same key, like `share`. `run` receives all accounts that wait for it. */

@@ -1,6 +1,6 @@
 import { Context, type Duration, type Effect } from "effect"
 import type { PageUnreadable } from "../../domain/errors.ts"
-import type { Payer } from "../../domain/pages/Payers.ts"
+import type { Payer } from "../../domain/fairness/Payers.ts"
 
 export interface FetchedPage {
   readonly finalUrl: string

@@ -1,11 +1,11 @@
 import { Clock, Context, Duration, Effect, Layer, Metric, Result } from "effect"
 import { type AccountPrincipal, defaultSource, type Principal } from "../../domain/accounts/Principal.ts"
 import { PageUnreadable, RateLimited, UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
+import type { Payer, Payers } from "../../domain/fairness/Payers.ts"
 import type { LogEntry } from "../../domain/log/LogEntry.ts"
 import { OversizedPages } from "../../domain/pages/OversizedPages.ts"
 import type { PageCopy } from "../../domain/pages/PageBody.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
-import type { Payer, Payers } from "../../domain/pages/Payers.ts"
 import { unsentFailure } from "../../domain/providers/Unsent.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { waitText } from "../../domain/text.ts"
@@ -13,7 +13,7 @@ import type { UnreadableReason } from "../../domain/UnreadableReason.ts"
 import { shareFairly } from "../fairness/shareFairly.ts"
 import { callerOf, type LogPlace } from "../search/DispatchedSearch.ts"
 import { Flights } from "../search/Flights.ts"
-import { pageDuration } from "../telemetry/Metrics.ts"
+import { pageDuration, pageParserLimited } from "../telemetry/Metrics.ts"
 import { PageCache } from "./PageCache.ts"
 import { PageFetcher } from "./PageFetcher.ts"
 import { PageParser } from "./PageParser.ts"
@@ -95,6 +95,8 @@ const make = Effect.gen(function* () {
 
   const readers = yield* PageReaders
   const allowance = yield* ParserAllowance
+  // Starts at 0, because a counter that first appears with 1 shows no increase.
+  yield* Metric.update(pageParserLimited.of(), 0)
 
   const readDirectly = makeDirectly(yield* PageFetcher, yield* PageParser)
 
@@ -141,7 +143,7 @@ const make = Effect.gen(function* () {
       const found = yield* findCopy(request, startedAt)
       const read =
         retryAfterMs(account.id, startedAt) > 0
-          ? Effect.succeed(Result.fail(PageUnreadable.because("timed_out")))
+          ? Effect.as(countLimited, Result.fail(PageUnreadable.because("timed_out")))
           : readShared(request.url, account.id)
       const copy = found === undefined ? yield* read : Result.succeed(found)
       return { copy, cached: found !== undefined, durationMs: (yield* Clock.currentTimeMillis) - startedAt }
@@ -150,6 +152,7 @@ const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const waitMs = retryAfterMs(account.id, now)
       if (waitMs === 0 || (yield* findCopy(request, now)) !== undefined) return undefined
+      yield* countLimited
       return tooMuchParsing(waitMs)
     })
   })
@@ -160,6 +163,8 @@ const isAsked = (failure: ReadFailure): boolean => failure._tag === "page_unread
 /** The error of a page that no reader was asked for (R76). */
 export const unsentReading = ({ copy }: PageReading): UpstreamError | UpstreamTimeout | undefined =>
   Result.isFailure(copy) && copy.failure._tag !== "page_unreadable" ? unsentFailure(copy.failure) : undefined
+
+const countLimited = Metric.update(pageParserLimited.of(), 1)
 
 const tooMuchParsing = (waitMs: number): RateLimited => {
   const retryAfterSeconds = Math.ceil(waitMs / 1000)

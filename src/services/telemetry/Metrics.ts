@@ -387,6 +387,12 @@ export const pageParserWaiting = gauge("quarry.pages.parser.waiting", {
   across: "sum"
 })
 
+export const pageParserLimited = counter("quarry.pages.parser.limited", {
+  description: "Pages that were not read because their account used the parser too much without paying (R83)",
+  unit: "{page}",
+  labels: []
+})
+
 /** `reason`: `time` or `memory` (limit exceeded), `abandoned` (the caller left), or `crashed`. */
 export const pageParserRestarts = counter("quarry.pages.parser.restarts", {
   description: "Parser threads stopped while parsing a document",

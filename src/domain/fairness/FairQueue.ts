@@ -19,6 +19,18 @@ export interface Taken<A> {
   readonly item: A
 }
 
+/** The index of the first item with the lowest rank below infinity, or -1. No rank is below 0. */
+const lowest = <A>(waiting: ReadonlyArray<Waiting<A>>, rankOf: (item: A) => number): number => {
+  let [found, least] = [-1, Number.POSITIVE_INFINITY]
+  for (const [index, { item }] of waiting.entries()) {
+    const rank = rankOf(item)
+    if (rank >= least) continue
+    ;[found, least] = [index, rank]
+    if (rank <= 0) break
+  }
+  return found
+}
+
 /**
  * A bounded queue that shares processing time between accounts (start-time fair queueing). Each account's virtual time
  * advances by the time its items took, and the account that is furthest behind goes next. An account with one quick
@@ -79,14 +91,14 @@ export class FairQueue<A> {
   }
 
   /**
-   * The first ready item of the account that is furthest behind and has one. Call `finish` when the item is done. An item
-   * that is not ready does not hold up its account's other items.
+   * The item with the lowest rank of the account that is furthest behind and has one; the first of several. Call
+   * `finish` when the item is done. An item with an infinite rank is not ready, and does not hold up its account's others.
    */
-  take(isReady: (item: A) => boolean = () => true): Taken<A> | undefined {
+  take(rankOf: (item: A) => number = () => 0): Taken<A> | undefined {
     let next: { readonly accountId: string; readonly account: Account<A>; readonly index: number } | undefined
     for (const [accountId, account] of this.#accounts) {
       if (account.running >= this.#maxRunning || (next !== undefined && account.start >= next.account.start)) continue
-      const index = account.waiting.findIndex(({ item }) => isReady(item))
+      const index = lowest(account.waiting, rankOf)
       if (index >= 0) next = { accountId, account, index }
     }
     const [first] = next?.account.waiting.splice(next.index, 1) ?? []
@@ -103,6 +115,12 @@ export class FairQueue<A> {
     account.running--
     account.start += Math.max(1, costMs)
     this.#dropIdle(accountId, account)
+  }
+
+  /** Adds the cost of work outside the queue to an account that has items in it. */
+  charge(accountId: string, costMs: number): void {
+    const account = this.#accounts.get(accountId)
+    if (account !== undefined) account.start += costMs
   }
 
   remove(accountId: string, item: A): boolean {

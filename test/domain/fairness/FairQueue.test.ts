@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { FairQueue } from "../../../src/domain/pages/FairQueue.ts"
+import { FairQueue } from "../../../src/domain/fairness/FairQueue.ts"
 
 const roomy = { items: 1_000, bytes: 1_000_000 }
 
@@ -42,6 +42,60 @@ describe("a fair queue", () => {
         assert.isAtMost(greatest - least, 2 * Math.max(...costsMs))
       })
     )
+  })
+
+  it("R83: shares time equally among accounts however many run at once, and though some of their items are not ready", () => {
+    const situation = fc.record({
+      costsMs: fc.array(fc.integer({ min: 1, max: 5_000 }), { minLength: 2, maxLength: 5 }),
+      slots: fc.integer({ min: 1, max: 4 }),
+      share: fc.integer({ min: 1, max: 3 })
+    })
+    fc.assert(
+      fc.property(situation, ({ costsMs, share, slots }) => {
+        const queue = new FairQueue<number>(roomy, share)
+        const neverReady = 0
+        const spent = costsMs.map(() => 0)
+        const running: Array<{ readonly account: number; readonly endsAt: number }> = []
+        for (const account of costsMs.keys())
+          for (const item of [neverReady, ...Array.from({ length: share + 1 }, () => 1)])
+            queue.offer(`${account}`, item, 1)
+        let now = 0
+        for (let turn = 0; turn < 500; turn++) {
+          while (running.length < slots) {
+            const next = queue.take((item) => (item === neverReady ? Number.POSITIVE_INFINITY : 0))
+            if (next === undefined) break
+            assert.notStrictEqual(next.item, neverReady)
+            const account = Number(next.accountId)
+            assert.isBelow(running.filter((each) => each.account === account).length, share)
+            running.push({ account, endsAt: now + (costsMs[account] ?? 0) })
+          }
+          running.sort((a, b) => a.endsAt - b.endsAt)
+          const [first] = running.splice(0, 1)
+          assert.isDefined(first)
+          const { account, endsAt } = first ?? { account: 0, endsAt: 0 }
+          now = endsAt
+          const cost = costsMs[account] ?? 0
+          spent[account] = (spent[account] ?? 0) + cost
+          queue.offer(`${account}`, 1, 1)
+          queue.finish(`${account}`, cost)
+        }
+        const atOnce = Math.min(slots, share)
+        assert.isAtMost(Math.max(...spent) - Math.min(...spent), (atOnce + 1) * Math.max(...costsMs))
+      })
+    )
+  })
+
+  it("takes the item with the lowest rank of an account, and an account's outside cost counts", () => {
+    const queue = new FairQueue<number>(roomy)
+    for (const item of [3, 1, 2, 1.5]) queue.offer("a", item, 1)
+    queue.offer("b", 9, 1)
+    queue.charge("a", 1)
+    const order = Array.from({ length: 5 }, () => {
+      const next = queue.take((item) => item)
+      queue.finish(next?.accountId ?? "", 1)
+      return next?.item
+    })
+    assert.deepStrictEqual(order, [9, 1, 1.5, 2, 3])
   })
 
   it("keeps every item until it is taken, removed or pushed out, each once, and stays within its limits", () => {
