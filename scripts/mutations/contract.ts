@@ -347,7 +347,7 @@ const work = [
   ...inFile(
     "src/domain/webhooks/DeliverySlots.ts",
     ["test/domain/webhooks/DeliverySlots.test.ts"],
-    [["one attempt too many at an endpoint", "< limits.perEndpoint", "<= limits.perEndpoint"]]
+    [["one attempt too many at an endpoint", ">= limits.perEndpoint", "> limits.perEndpoint"]]
   ),
   ...inFile(
     "src/domain/providers/CoolDown.ts",
@@ -395,11 +395,64 @@ const work = [
   )
 ]
 
+const strangers = [
+  ...inFile(
+    "src/layers/outgoing/Body.ts",
+    ["test/layers/outgoing/Body.test.ts"],
+    [
+      ["a decoder outlives its body", "    this.#decoder?.destroy()\n", ""],
+      ["decompressed bytes have no limit", "if (this.#bytes.length > this.#options.maxBytes) this.#exceed()", ""]
+    ]
+  ),
+  ...inFile(
+    "src/layers/outgoing/Exchange.ts",
+    ["test/layers/outgoing/Exchange.integration.test.ts"],
+    [["a response that its caller leaves is read on", "    closeBody()\n    sent.destroy()\n", ""]]
+  ),
+  ...inFile(
+    "src/domain/pages/robots.ts",
+    ["test/domain/pages/robots.test.ts"],
+    [
+      [
+        "a path is matched however long that takes",
+        "  if (path.length * rules.filter(isWildcard).length > maxWildcardSteps) return false\n",
+        ""
+      ]
+    ]
+  ),
+  ...inFile(
+    "src/domain/pages/PageLinks.ts",
+    ["test/domain/pages/PageLinks.test.ts"],
+    [
+      ["a link has any address", "url.length > maxLinkAddressCharacters ? undefined : {", "{"],
+      ["a link has any label", "cutCodePoints(text, maxLinkLabelCharacters)", "text"],
+      ["a response has any number of links", "if (characters > this.#left) break", ""]
+    ]
+  ),
+  ...inFile(
+    "src/layers/pages/PageFetcherNode.ts",
+    ["test/layers/pages/PageFetcherNode.integration.test.ts"],
+    [["an account holds all page fetches", "    slotsPerAccount: count / 4,\n", ""]]
+  ),
+  ...inFile(
+    "src/services/fairness/shareFairly.ts",
+    ["test/services/fairness/FairSlots.test.ts"],
+    [
+      [
+        "a joined fetch waits in a stranger's place",
+        "payers.add(payer)",
+        "payers.add(found === undefined ? payer : new Payers())"
+      ]
+    ]
+  )
+]
+
 /** One for each promise of the contract: a status, a header, a charge, a bound or an order. */
 export const contractMutations: ReadonlyArray<ContractMutation> = [
   ...credits,
   ...limits,
   ...responses,
   ...callers,
-  ...work
+  ...work,
+  ...strangers
 ]

@@ -1,7 +1,9 @@
 import { createServer } from "node:net"
+import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Result } from "effect"
 import * as Exchange from "../../../src/layers/outgoing/Exchange.ts"
+import { decodedAfter } from "../../support/decodedAfter.ts"
 
 const limits: Exchange.ExchangeLimits = {
   timeout: Duration.seconds(10),
@@ -12,7 +14,7 @@ const limits: Exchange.ExchangeLimits = {
 }
 
 /** The port of a server that responds to anything with this, and closes the connection. */
-const serve = (answer: string) =>
+const serve = (answer: string | Buffer) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly port: number; readonly close: () => void }>((resume) => {
       const server = createServer((socket) => {
@@ -82,6 +84,26 @@ describe("an exchange", () => {
       const large = `X-A: ${"a".repeat(17 * 1024)}\r\n\r\n`
       assert.strictEqual(yield* answered(`${head}${large}`), "HPE_HEADER_OVERFLOW")
       assert.strictEqual(yield* answered(`HTTP/1.1 103 Early Hints\r\n${large}${head}\r\n`), "HPE_HEADER_OVERFLOW")
+    })
+  )
+
+  it.live("R83: after its time has passed, the rest of a body is neither received nor decompressed", () =>
+    Effect.gen(function* () {
+      // Parts of a gzip file can be joined: 4 GiB in 4 MB.
+      const bomb = Buffer.concat(Array<Buffer>(400).fill(gzipSync(Buffer.alloc(10 * 1024 * 1024))))
+      const { port } = yield* serve(Buffer.concat([Buffer.from(`${head}Content-Encoding: gzip\r\n\r\n`), bomb]))
+      const request = {
+        method: "GET",
+        url: new URL(`http://127.0.0.1:${port}/`),
+        headers: { "accept-encoding": "gzip" }
+      } as const
+      const unlimited = { maxBodyBytes: Number.POSITIVE_INFINITY, maxReceivedBytes: Number.POSITIVE_INFINITY }
+      const timeout = Duration.millis(200)
+      const asked = Exchange.exchange(request, { allowsPrivate: true }, { ...limits, ...unlimited, timeout })
+      const pieces = yield* Effect.promise(() =>
+        decodedAfter(async () => assert.isTrue(Result.isFailure(await Effect.runPromise(Effect.result(asked)))))
+      )
+      assert.isAtMost(pieces, 1)
     })
   )
 

@@ -564,6 +564,25 @@ describe("PageFetcherNode", () => {
     20_000
   )
 
+  it.live("R83: one account fetches 16 pages at once, and another account's page is fetched meanwhile", () =>
+    Effect.gen(function* () {
+      const silent = yield* site(() => undefined, "0.0.0.0")
+      const { port } = yield* site(html("theirs"), "127.0.0.250")
+      const { fetch } = yield* PageFetcher
+      const addresses = Array.from({ length: 70 }, (_, n) => new URL(`http://127.0.0.${n + 1}:${silent.port}/`))
+      const waiting = yield* Effect.forkChild(
+        Effect.forEach(addresses, (url) => Effect.result(fetch(url, "hostile", Duration.seconds(60))), {
+          concurrency: "unbounded"
+        })
+      )
+      while (silent.seen.length < 16) yield* Effect.sleep(5)
+      const theirs = yield* fetch(new URL(`http://127.0.0.250:${port}/`), "paying", Duration.seconds(5))
+      assert.strictEqual(Buffer.from(theirs.bytes).toString(), "theirs")
+      assert.strictEqual(silent.seen.length, 16)
+      yield* Fiber.interrupt(waiting)
+    }).pipe(Effect.provide(make({ obeysRobots: false })))
+  )
+
   it.live("R60: who leaves closes the connection", () =>
     Effect.gen(function* () {
       let isClosed = false
