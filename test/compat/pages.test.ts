@@ -1,12 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, References } from "effect"
+import { Clock, Effect, Layer, Logger, References } from "effect"
 import { PageUnreadable } from "../../src/domain/errors.ts"
 import type { ParsedPage } from "../../src/domain/pages/Page.ts"
+import { ParserTime, unchargedMs } from "../../src/domain/pages/ParserTime.ts"
+import { unreadableMessages } from "../../src/domain/UnreadableReason.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../src/services/keys/KeyStore.ts"
 import { PageFetcher } from "../../src/services/pages/PageFetcher.ts"
 import { PageParser } from "../../src/services/pages/PageParser.ts"
 import { PageSettings } from "../../src/services/pages/PageSettings.ts"
+import { ParserAllowance } from "../../src/services/pages/ParserAllowance.ts"
 import { QueryLog } from "../../src/services/search/QueryLog.ts"
 import { everyShape } from "../support/api/Compat.ts"
 import { aCaller, type Caller, found, providing, servicesOver } from "../support/api/Services.ts"
@@ -55,6 +58,8 @@ const servicesWith = (pages: Layer.Layer<never> = Layer.empty) =>
 
 const everything = servicesWith()
 
+const parserTime = new ParserTime(unchargedMs)
+
 const growth = aCaller({ plan: "growth" })
 
 type Send = (api: TestApi.TestApi, url: string, headers: Record<string, string>) => Effect.Effect<TestApi.Answer>
@@ -72,18 +77,27 @@ const get =
   (api, url, headers) =>
     api.get(`/compat/jina/${url}`, { ...headers, ...more })
 
+const page = "https://site.test/a?b=c&d=%20e"
+
 interface Form {
   readonly name: string
   readonly send: Send
   readonly textOf: (answer: TestApi.Answer) => unknown
   /** The form of a page that was not found. */
   readonly unread: (answer: TestApi.Answer) => void
+  /** The form of a page whose account has used the parser too much (R83). */
+  readonly limited: (answer: TestApi.Answer) => void
   readonly quota: number
 }
 
-const one = (send: Send, textOf: Form["textOf"], status: number): Pick<Form, "send" | "textOf" | "unread"> => ({
+const one = (send: Send, textOf: Form["textOf"], status: number): Omit<Form, "name" | "quota"> => ({
   send,
   textOf,
+  limited: (answer) => {
+    assert.strictEqual(answer.status, 429)
+    assert.include(answer.text, "have taken too much time to parse")
+    assert.isAbove(Number(answer.headers.get("retry-after")), 0)
+  },
   unread: (answer) => {
     assert.strictEqual(answer.status, status)
     assert.include(answer.text, "The site has no page at this address.")
@@ -115,7 +129,11 @@ const forms: Readonly<Record<string, Form>> = {
       post("/compat/openwebui/load", (url) => ({ urls: [url] })),
       ({ json }) => json[0].page_content,
       422
-    )
+    ),
+    limited: ({ status, text }) => {
+      assert.strictEqual(status, 422)
+      assert.include(text, unreadableMessages.timed_out)
+    }
   },
   "tavily/extract": {
     name: "tavily",
@@ -128,6 +146,10 @@ const forms: Readonly<Record<string, Form>> = {
       assert.deepStrictEqual(json.failed_results, [
         { url: "https://site.test/gone", error: "The site has no page at this address." }
       ])
+    },
+    limited: ({ json, status }) => {
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(json.failed_results, [{ url: page, error: unreadableMessages.timed_out }])
     }
   },
   "exa/contents": {
@@ -145,6 +167,12 @@ const forms: Readonly<Record<string, Form>> = {
           error: { tag: "CRAWL_NOT_FOUND", httpStatusCode: 404 }
         }
       ])
+    },
+    limited: ({ json, status }) => {
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(json.statuses, [
+        { id: page, status: "error", error: { tag: "CRAWL_TIMEOUT", httpStatusCode: null } }
+      ])
     }
   }
 }
@@ -156,9 +184,7 @@ const spent = Effect.fnUntraced(function* ({ account }: Pick<Caller, "account">)
   return { used, log: yield* Effect.flatMap(QueryLog, (log) => log.recent(account.id, 50)) }
 })
 
-const page = "https://site.test/a?b=c&d=%20e"
-
-describe.each(Object.entries(forms))("/compat/%s", (path, { name, quota, send, textOf, unread }) => {
+describe.each(Object.entries(forms))("/compat/%s", (path, { limited, name, quota, send, textOf, unread }) => {
   it.effect("R58: a page costs one credit and one hit, and is logged under its name", () =>
     Effect.gen(function* () {
       const caller = yield* growth
@@ -182,6 +208,15 @@ describe.each(Object.entries(forms))("/compat/%s", (path, { name, quota, send, t
       unread(yield* send(yield* TestApi.make, "https://site.test/gone", caller.auth))
       assert.strictEqual((yield* spent(caller)).used, 0)
     }).pipe(Effect.provide(everything))
+  )
+
+  it.effect("R83: an account that used the parser too much gets that in its form, and is not charged", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      parserTime.spend(caller.account.id, unchargedMs, yield* Clock.currentTimeMillis)
+      limited(yield* send(yield* TestApi.make, page, caller.auth))
+      assert.strictEqual((yield* spent(caller)).used, 0)
+    }).pipe(Effect.provide(Layer.provide(everything, Layer.succeed(ParserAllowance, parserTime))))
   )
 
   it.effect("R43: 401, 400, 402 and bugs are in its form", () =>

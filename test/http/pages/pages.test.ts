@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Fiber, Layer } from "effect"
+import { Clock, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { PageUnreadable } from "../../../src/domain/errors.ts"
 import { ParseFailure } from "../../../src/domain/pages/Page.ts"
@@ -11,6 +11,8 @@ import { PageParser } from "../../../src/services/pages/PageParser.ts"
 import { PageSettings } from "../../../src/services/pages/PageSettings.ts"
 import { ParserAllowance } from "../../../src/services/pages/ParserAllowance.ts"
 import { QueryLog } from "../../../src/services/search/QueryLog.ts"
+import { pageParserLimited } from "../../../src/services/telemetry/Metrics.ts"
+import { callTool } from "../../support/api/Mcp.ts"
 import { aCaller, type Caller, demoOrigin, found, providing, servicesOver } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
@@ -61,6 +63,8 @@ const services = Layer.suspend(() => {
 })
 
 const growth = aCaller({ plan: "growth" })
+
+const limitedPages = Metric.value(pageParserLimited.of())
 
 const usedBy = ({ account }: Caller) =>
   Effect.flatMap(Ledger, (ledger) => Effect.map(ledger.allowance(account), ({ used }) => used))
@@ -138,6 +142,7 @@ describe("GET /v1/page", () => {
         yield* read(caller, "/copied")
         parserTime.spend(caller.account.id, 10_000, yield* Clock.currentTimeMillis)
         const before = fetched.length
+        const limitedBefore = (yield* limitedPages).count
         const limited = yield* read(caller, "/page")
         assert.strictEqual(limited.status, 429)
         assert.strictEqual(limited.json.error, "rate_limited")
@@ -146,12 +151,29 @@ describe("GET /v1/page", () => {
         assert.strictEqual((yield* read(caller, "/copied")).status, 200)
         const rows = yield* readAll(caller, { urls: ["http://site.test/row"] })
         assert.deepInclude(rows.json.results[0], { error: "page_unreadable", reason: "timed_out" })
+        assert.strictEqual((yield* limitedPages).count - limitedBefore, 2)
         assert.strictEqual(fetched.length, before)
         assert.strictEqual((yield* read(yield* growth, "/page")).status, 200)
         yield* TestClock.adjust("1 minute")
         assert.strictEqual((yield* read(caller, "/page")).status, 200)
         assert.strictEqual(yield* usedBy(caller), 3)
       }).pipe(Effect.provide(services))
+  )
+
+  it.effect("R83: the tool says that the account used the parser too much, and when to try again", () =>
+    Effect.gen(function* () {
+      const caller = yield* growth
+      parserTime.spend(caller.account.id, unchargedMs, yield* Clock.currentTimeMillis)
+      const { content, isError } = yield* callTool(yield* TestApi.make, caller.auth, "read_page", {
+        url: "http://site.test/page"
+      })
+      assert.isTrue(isError)
+      assert.match(
+        content[0].text,
+        /^rate_limited: Pages that could not be read have taken too much time.* Try again in/
+      )
+      assert.strictEqual(yield* usedBy(caller), 0)
+    }).pipe(Effect.provide(services))
   )
 
   it.effect("R83: a page over the parser's limits is too_large for ten minutes without another fetch", () =>

@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as PageCacheRedis from "../../../src/layers/redis/PageCacheRedis.ts"
 import { RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
-import { PageCache } from "../../../src/services/pages/PageCache.ts"
+import { maxCopyBytes, PageCache } from "../../../src/services/pages/PageCache.ts"
 import { describeWithRedis, RedisServer } from "../../support/servers/RedisServer.ts"
 import { pageCacheConformance, pageCopy } from "../conformance/pages/PageCache.conformance.ts"
 
@@ -32,5 +32,22 @@ describeWithRedis("PageCacheRedis", () => {
       }
       assert.isUndefined(yield* look)
     })
+  )
+
+  it.live("R83: a copy with too much text is dropped before it is turned into JSON", () =>
+    Effect.gen(function* () {
+      const url = "https://large.test/"
+      const { page, ...copy } = pageCopy(url)
+      let written = 0
+      const withText = (characters: number) => ({
+        ...copy,
+        page: Object.assign({ ...page, text: "a".repeat(characters) }, { toJSON: () => void written++ })
+      })
+      const cache = yield* PageCache
+      yield* cache.set(url, withText(maxCopyBytes + 1))
+      assert.strictEqual(written, 0)
+      yield* cache.set(url, withText(1))
+      assert.strictEqual(written, 1)
+    }).pipe(Effect.provide(replica, { local: true }))
   )
 })
