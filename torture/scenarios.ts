@@ -1,5 +1,6 @@
 import type { Scenario } from "./Scenario.ts"
 import { backups } from "./scenarios/backup.ts"
+import { bodies } from "./scenarios/bodies.ts"
 import { contention } from "./scenarios/contention.ts"
 import { cost } from "./scenarios/cost.ts"
 import { disconnect } from "./scenarios/disconnect.ts"
@@ -35,6 +36,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   typescript,
   hostile,
   neighbors,
+  bodies,
   requests,
   cost
 ]

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { fileURLToPath } from "node:url"
-import { Deferred, Effect, Fiber, Redacted, type Scope } from "effect"
+import { Deferred, Effect, Fiber, type Scope } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import * as Audit from "../support/Audit.ts"
 import type { Answer } from "../support/Client.ts"
 import { Findings } from "../support/Findings.ts"
 import type { FloodMeans, floods } from "../support/hostile/floods.ts"
 import type { Manner } from "../support/hostile/receiver.ts"
+import * as Webhooks from "../support/hostile/Webhooks.ts"
 import * as Pace from "../support/Pace.ts"
 import type { Replica } from "../support/Replica.ts"
 import * as Stage from "../support/Stage.ts"
@@ -115,25 +116,10 @@ const interimFlood: Attack = {
 /** Deliveries that are due at once: more than a single query of the queue returns. */
 const queued = 3_000
 
-/** Adds a webhook, and removes it with its deliveries when the scope closes. */
-const addWebhook = Effect.fnUntraced(function* ({ events, ids, sql }: Store.Store, accountId: string, url: string) {
-  const id = yield* ids.make("whk_")
-  const secret = Redacted.make(`whsec_${Buffer.alloc(32).toString("base64")}`)
-  yield* Effect.acquireRelease(events.addEndpoint(accountId, { id, url, types: [], secret }), () =>
-    Effect.ignore(events.removeEndpoint(accountId, id))
-  )
-  // The test's store has no fingerprint for the secret that it encrypts with, which the server needs to find the
-  // secret.
-  yield* sql`
-    update webhook_endpoints set secret_key =
-      (select fingerprint from secret_fingerprints where name = 'AUTH_SECRET' and role = 'current')
-    where id = ${id}`
-})
-
 /** Creates an account with webhooks to `port`, and adds events until `deliveries` are due. */
 const fillQueue = Effect.fnUntraced(function* (store: Store.Store, address: string, port: string, deliveries: number) {
   const { id } = yield* store.accounts.create({ email: `${randomUUID()}@attacker.test`, plan: "trial" })
-  for (let n = 0; n < maxWebhooks; n++) yield* addWebhook(store, id, `http://${address}:${port}/${n}`)
+  for (let n = 0; n < maxWebhooks; n++) yield* Webhooks.add(store, id, `http://${address}:${port}/${n}`)
   for (let made = 0; made < deliveries; made += 2 * maxWebhooks) {
     const { key } = yield* store.keys.create(id, { label: "a", mode: "test" })
     yield* store.keys.revoke(key.id)
@@ -196,7 +182,7 @@ const measureEvents = Effect.fnUntraced(function* (store: Store.Store, seconds: 
   })
   const port = yield* receiver.first
   const { accountId } = yield* Store.customer(store, { quota: 1 })
-  yield* addWebhook(store, accountId, `http://127.0.0.1:${port}/`)
+  yield* Webhooks.add(store, accountId, `http://127.0.0.1:${port}/`)
   return Effect.gen(function* () {
     const made = new Map<string, number>()
     for (let n = 0; n < seconds; n++) {
