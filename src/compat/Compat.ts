@@ -1,6 +1,6 @@
 import { Context } from "effect"
 import type { CompatShape } from "../domain/compat/CompatShape.ts"
-import type { Engines } from "./Shape.ts"
+import type { Engines } from "./SearchForm.ts"
 
 /** Compatible endpoints that the operator enabled. None by default (R43). */
 export const Compat = Context.Reference<{

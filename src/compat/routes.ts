@@ -1,46 +1,49 @@
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { CompatShape } from "../domain/compat/CompatShape.ts"
-import { apiErrorResponse } from "../http/errors.ts"
-import { OpenWebUiGroup } from "./OpenWebUiGroup.ts"
-import { openwebui } from "./openwebui.ts"
-import { SearxngGroup } from "./SearxngGroup.ts"
-import type { Shape } from "./Shape.ts"
-import { searxng } from "./searxng.ts"
-import { answerErrors, type Group, makeServe, routesOf } from "./serve.ts"
-import { TavilyGroup } from "./TavilyGroup.ts"
-import { tavily } from "./tavily.ts"
-import { BraveGroup } from "./web/BraveGroup.ts"
-import { brave } from "./web/brave.ts"
-import { ExaGroup } from "./web/ExaGroup.ts"
-import { exa } from "./web/exa.ts"
-import { PerplexityGroup } from "./web/PerplexityGroup.ts"
-import { perplexity } from "./web/perplexity.ts"
-import { SerperGroup } from "./web/SerperGroup.ts"
-import { serper } from "./web/serper.ts"
+import { NotFound } from "../domain/errors.ts"
+import { apiErrorResponse, noteError } from "../http/errors.ts"
+import { rawRoute } from "../http/routes.ts"
+import { PageSettings } from "../services/pages/PageSettings.ts"
+import type { CompatRoute, CompatService } from "./CompatService.ts"
+import { makeServe } from "./serve.ts"
+import { services } from "./services.ts"
 
-const searches: ReadonlyArray<{ readonly shape: Shape; readonly group: Group }> = [
-  { shape: searxng, group: SearxngGroup },
-  { shape: tavily, group: TavilyGroup },
-  { shape: openwebui, group: OpenWebUiGroup },
-  { shape: perplexity, group: PerplexityGroup },
-  { shape: brave, group: BraveGroup },
-  { shape: serper, group: SerperGroup },
-  { shape: exa, group: ExaGroup }
-]
+const endpointsOf = (routes: ReadonlyArray<CompatRoute>) =>
+  routes.flatMap(({ group }) => Object.values(group.endpoints))
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
+
+/** Answers unknown paths below a service in the format that its clients read. */
+const unknownRoutes = ({ name, toError }: CompatService, routes: ReadonlyArray<CompatRoute>) => {
+  const error = new NotFound({
+    message: `/compat/${name} has no route at this address. /openapi.json lists its routes.`
+  })
+  const { body, status } = toError?.(error) ?? {}
+  const response =
+    status === undefined ? apiErrorResponse(error) : Effect.succeed(HttpServerResponse.jsonUnsafe(body, { status }))
+  const answer = Effect.andThen(noteError(error), response)
+  const bare = `/compat/${name}` as const
+  const endpoints = endpointsOf(routes)
+  // The router also adds the path before `/*`, which some services have as a route of their own.
+  return methods.map((method) => {
+    const isTaken = endpoints.some((endpoint) => endpoint.method === method && endpoint.path === bare)
+    return HttpRouter.route(method, isTaken ? (`${bare}/:first/*` as const) : (`${bare}/*` as const), answer)
+  })
+}
 
 export const layerOf = (shapes: ReadonlyArray<CompatShape>) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const serve = yield* makeServe
-      const enabled = searches.filter(({ shape }) => shapes.includes(shape.name))
-      const routes = enabled.flatMap(({ group, shape }) => {
-        const { toError } = shape
-        if (toError === undefined) {
-          return routesOf(group, (request) => Effect.catch(serve(shape, request), apiErrorResponse))
-        }
-        return routesOf(group, (request) => answerErrors(serve(shape, request), toError))
-      })
-      yield* router.addAll(routes)
+      const { isOn } = yield* PageSettings
+      for (const service of shapes.map((shape) => services[shape])) {
+        const routes = service.routes.filter((route) => isOn || "search" in route)
+        const served = routes.flatMap((route) => {
+          const handler = Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(service, route))
+          return Object.values(route.group.endpoints).map((endpoint) => rawRoute(endpoint, handler))
+        })
+        yield* router.addAll([...served, ...unknownRoutes(service, routes)])
+      }
     })
   )

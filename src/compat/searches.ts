@@ -10,9 +10,9 @@ import { addLogFields, type RequestState } from "../http/CurrentRequest.ts"
 import { withQuotaHeaders } from "../http/responses/quota.ts"
 import { Bulk } from "../services/search/Bulk.ts"
 import { Search } from "../services/search/Search.ts"
-import type { CompatRequest, CompatResults, Shape } from "./Shape.ts"
+import type { CompatRequest, CompatResults, SearchForm } from "./SearchForm.ts"
 
-const toSearchRequest = (shape: Shape, asked: CompatRequest, asText: string, state: RequestState) => {
+const toSearchRequest = (form: SearchForm, asked: CompatRequest, asText: string, state: RequestState) => {
   const { geo, locale, num = defaultNum, page, safe = "off", target = targets[0] } = asked
   const rules = targetRules[target]
   const query = cutAtWord(asText, maxQueryCodePoints)
@@ -22,7 +22,7 @@ const toSearchRequest = (shape: Shape, asked: CompatRequest, asText: string, sta
     target,
     num: Math.min(Math.max(num, 1), rules.maxNum),
     safe: rules.safe ? safe : "off",
-    source: `compat:${shape.name}`,
+    source: `compat:${form.name}`,
     ...(geo === undefined ? {} : { geo }),
     ...(locale === undefined ? {} : { locale }),
     ...(page === undefined ? {} : { page }),
@@ -77,10 +77,15 @@ export const makeSearches = Effect.gen(function* () {
     return { found, receipt }
   })
 
-  return Effect.fnUntraced(function* (shape: Shape, principal: Principal, asked: CompatRequest, state: RequestState) {
+  return Effect.fnUntraced(function* (
+    form: SearchForm,
+    principal: Principal,
+    asked: CompatRequest,
+    state: RequestState
+  ) {
     const texts = typeof asked.query === "string" ? [asked.query] : asked.query
     const searches = yield* Effect.fromResult(
-      Result.all(texts.map((text) => toSearchRequest(shape, asked, text, state)))
+      Result.all(texts.map((text) => toSearchRequest(form, asked, text, state)))
     )
     const [only] = searches
     return yield* searches.length === 1 && only !== undefined

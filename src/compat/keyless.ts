@@ -1,14 +1,14 @@
 import { Effect } from "effect"
 import type { Headers, HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
-import * as ClientAddress from "../../domain/accounts/ClientAddress.ts"
-import { unauthorized } from "../../domain/errors.ts"
-import { isTrustedHost } from "../../domain/net/RequestHost.ts"
-import { clientIp } from "../../http/middleware/clientAddress.ts"
-import { isCrossOrigin } from "../../http/ownPage.ts"
-import { Keyless } from "../../services/accounts/Keyless.ts"
-import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
-import { Deployment } from "../../services/operations/Deployment.ts"
+import * as ClientAddress from "../domain/accounts/ClientAddress.ts"
+import { unauthorized } from "../domain/errors.ts"
+import { isTrustedHost } from "../domain/net/RequestHost.ts"
+import { clientIp } from "../http/middleware/clientAddress.ts"
+import { isCrossOrigin } from "../http/ownPage.ts"
+import { Keyless } from "../services/accounts/Keyless.ts"
+import { TrustedProxies } from "../services/accounts/TrustedProxies.ts"
+import { Deployment } from "../services/operations/Deployment.ts"
 
 /** Rejects clients outside the operator's networks (R43), and other sites' pages, which could spend the credits. */
 export const makeKeylessPrincipal = Effect.gen(function* () {

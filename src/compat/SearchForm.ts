@@ -1,7 +1,7 @@
 import type { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { CompatShape } from "../domain/compat/CompatShape.ts"
-import type { InvalidRequest, NotFound, RateLimited } from "../domain/errors.ts"
+import type { InvalidRequest, RateLimited } from "../domain/errors.ts"
 import type { OptionFields } from "../domain/options/SearchOptions.ts"
 import type { PageFormat } from "../domain/pages/PageRequest.ts"
 import type { RawFields } from "../domain/requests/fields.ts"
@@ -9,7 +9,6 @@ import type { OrganicResult } from "../domain/search/OrganicResult.ts"
 import type { Safe, Target } from "../domain/search/Target.ts"
 import { readJson } from "../http/requests/body.ts"
 import type { Sender } from "../http/requests/Intake.ts"
-import type { CompatError } from "./CompatError.ts"
 
 export type Engines = Readonly<Record<string, Target>>
 
@@ -58,15 +57,6 @@ export const jsonForm = (name: CompatShape, { fields }: { readonly fields: objec
   read: readJson
 })
 
-export interface Shape extends RequestForm {
+export interface SearchForm extends RequestForm {
   readonly decode: (fields: RawFields, engines: Engines) => Result.Result<CompatRequest, InvalidRequest>
-  /** Absent if the service's clients do not parse errors. They get the API's envelope. */
-  readonly toError?: (error: CompatError | NotFound) => ErrorAnswer
 }
-
-export interface ErrorAnswer {
-  readonly status: number
-  readonly body: unknown
-}
-
-export type ShapeWithErrors = Shape & Required<Pick<Shape, "toError">>

@@ -1,11 +1,16 @@
-import { Schema } from "effect"
+import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { freshnessPeriods, maxDomains } from "../../domain/options/SearchOptions.ts"
+import { freshnessPeriods, maxDomains, type OptionFields } from "../../domain/options/SearchOptions.ts"
 import { parseSite } from "../../domain/options/Sites.ts"
-import { Text } from "../../domain/requests/fields.ts"
+import { decoder, Text } from "../../domain/requests/fields.ts"
+import { countryCode } from "../../domain/search/Country.ts"
+import { defaultNum } from "../../domain/search/SearchRequest.ts"
 import { ownErrors } from "../CompatError.ts"
+import type { CompatService } from "../CompatService.ts"
 import { alias, documented } from "../endpoints.ts"
+import { exampleResults } from "../examples.ts"
 import { Count, LongQuery } from "../fields.ts"
+import { type CompatResults, jsonForm, type SearchForm } from "../SearchForm.ts"
 
 const maxQueries = 5
 
@@ -44,9 +49,9 @@ export const PerplexityRequest = Schema.Struct({
       .check(Schema.isMaxLength(maxDomains, { message: `must be a list of at most ${maxDomains} domains` }))
   )
 }).annotate({ identifier: "PerplexityRequest", message: "the body must be a JSON object with a query" })
-export type PerplexityRequest = typeof PerplexityRequest.Type
+type PerplexityRequest = typeof PerplexityRequest.Type
 
-export const PerplexityAnswer = Schema.Struct({
+const PerplexityAnswer = Schema.Struct({
   id: Schema.String,
   results: Schema.Array(
     Schema.Struct({
@@ -58,12 +63,12 @@ export const PerplexityAnswer = Schema.Struct({
     })
   )
 }).annotate({ identifier: "PerplexityAnswer", description: "A response in the format of Perplexity's Search API" })
-export type PerplexityAnswer = typeof PerplexityAnswer.Type
+type PerplexityAnswer = typeof PerplexityAnswer.Type
 
 const endpoint = { payload: PerplexityRequest, success: PerplexityAnswer, error: ownErrors }
 
 /** Perplexity's search, at two addresses: some clients take the API address, others the search address. */
-export class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
+class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
   .add(
     HttpApiEndpoint.post("search", "/compat/perplexity/search", endpoint).annotateMerge(
       documented({
@@ -80,3 +85,52 @@ export class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
       description: "For programs with a configurable address for Perplexity's search"
     })
   ) {}
+
+const answerUpTo =
+  (count: number) =>
+  ({ id, results }: CompatResults): PerplexityAnswer => ({
+    id,
+    results: results.slice(0, count).map(({ published, snippet, title, url }) => ({
+      title,
+      url,
+      snippet,
+      date: published?.slice(0, "2026-01-31".length) ?? null,
+      last_updated: null
+    }))
+  })
+
+type Filters = Pick<PerplexityRequest, "search_domain_filter" | "search_recency_filter">
+
+const optionsOf = ({ search_domain_filter: sites = [], search_recency_filter: freshness }: Filters): OptionFields => {
+  const trimmed = sites.map((site) => site.trim())
+  return {
+    freshness,
+    include_domains: trimmed.filter((site) => !site.startsWith("-")),
+    exclude_domains: trimmed.filter((site) => site.startsWith("-")).map((site) => site.slice(1))
+  }
+}
+
+const decode = decoder(PerplexityRequest)
+
+const search: SearchForm = {
+  ...jsonForm("perplexity", PerplexityRequest),
+  decode: (fields) =>
+    Result.map(decode(fields), ({ country, max_results: count = defaultNum, query, ...filters }) => ({
+      query,
+      geo: country === undefined ? undefined : (countryCode(country) ?? country),
+      num: count,
+      options: optionsOf(filters),
+      answer: answerUpTo(count)
+    }))
+}
+
+export const perplexity: CompatService = {
+  name: "perplexity",
+  routes: [{ group: PerplexityGroup, search }],
+  examples: {
+    compatPerplexity: {
+      request: { query: exampleResults.query, max_results: 5 } satisfies PerplexityRequest,
+      response: answerUpTo(5)(exampleResults)
+    }
+  }
+}

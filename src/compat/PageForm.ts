@@ -6,18 +6,13 @@ import {
   UnsupportedParameter,
   UpstreamError,
   UpstreamTimeout
-} from "../../domain/errors.ts"
-import type { PageResult } from "../../domain/pages/PageBody.ts"
-import {
-  maxAgeSeconds,
-  maxPageCharacters,
-  type PageRequest,
-  parsePageParameters
-} from "../../domain/pages/PageRequest.ts"
-import type { PageRowBody, PageRows } from "../../domain/pages/PagesRequest.ts"
-import type { RawFields } from "../../domain/requests/fields.ts"
-import type { PageCompatError } from "../CompatError.ts"
-import type { RequestForm } from "../Shape.ts"
+} from "../domain/errors.ts"
+import type { PageResult } from "../domain/pages/PageBody.ts"
+import { maxAgeSeconds, maxPageCharacters, type PageRequest, parsePageParameters } from "../domain/pages/PageRequest.ts"
+import type { PageRowBody, PageRows } from "../domain/pages/PagesRequest.ts"
+import type { RawFields } from "../domain/requests/fields.ts"
+import type { PageCompatError } from "./CompatError.ts"
+import type { RequestForm } from "./SearchForm.ts"
 
 export type PageAnswer = { readonly json: unknown } | { readonly text: string }
 

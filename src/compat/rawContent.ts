@@ -1,13 +1,13 @@
 import { Effect } from "effect"
-import type { Principal } from "../../domain/accounts/Principal.ts"
-import type { QuotaExceeded } from "../../domain/errors.ts"
-import { maxPageCharacters, type PageFormat } from "../../domain/pages/PageRequest.ts"
-import { maxPageRows, parsePages } from "../../domain/pages/PagesRequest.ts"
-import { type RequestState, setHeaders } from "../../http/CurrentRequest.ts"
-import { quotaHeaders } from "../../http/responses/headers.ts"
-import type { Receipt } from "../../services/credits/Metering.ts"
-import { PageBatches } from "../../services/pages/PageBatches.ts"
-import { PageSettings } from "../../services/pages/PageSettings.ts"
+import type { Principal } from "../domain/accounts/Principal.ts"
+import type { QuotaExceeded } from "../domain/errors.ts"
+import { maxPageCharacters, type PageFormat } from "../domain/pages/PageRequest.ts"
+import { maxPageRows, parsePages } from "../domain/pages/PagesRequest.ts"
+import { type RequestState, setHeaders } from "../http/CurrentRequest.ts"
+import { quotaHeaders } from "../http/responses/headers.ts"
+import type { Receipt } from "../services/credits/Metering.ts"
+import { PageBatches } from "../services/pages/PageBatches.ts"
+import { PageSettings } from "../services/pages/PageSettings.ts"
 
 export interface WantedPages {
   readonly urls: ReadonlyArray<string>
