@@ -30,7 +30,7 @@ const takeBy = Effect.fnUntraced(function* <A, E, R>(
 })
 
 /** Writes under a temporary name, so that an interrupted backup is never mistaken for a complete one. */
-const takeInto = Effect.fnUntraced(function* (file: string) {
+export const takeInto = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   if (yield* files.exists(file)) {
     return yield* new CommandFailed({

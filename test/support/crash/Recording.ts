@@ -14,12 +14,17 @@ export type Operation =
   | { readonly kind: "remove"; readonly path: string }
   | { readonly kind: "sync"; readonly file: number }
   | { readonly kind: "syncDirectory"; readonly path: string }
-  /** A caller has received the answer to the search with this id. */
-  | { readonly kind: "answer"; readonly id: string }
+  | { readonly kind: "answer"; readonly answer: Answer }
+
+/** What a caller has been told, which a power cut may not undo. Searches and people by their id. */
+export type Answer =
+  | { readonly of: "search" | "person"; readonly ids: ReadonlyArray<string> }
+  | { readonly of: "documents"; readonly count: number }
+  | { readonly of: "backup" | "migration" }
 
 export interface Recording {
   readonly operations: ReadonlyArray<Operation>
-  readonly answer: (id: string) => void
+  readonly answer: (answer: Answer) => void
 }
 
 type Callback = (error: Error | null, ...results: ReadonlyArray<unknown>) => void
@@ -280,7 +285,7 @@ export const record = (root: string) =>
       current = recorder
       return {
         operations: recorder.operations,
-        answer: (id) => void recorder.operations.push({ kind: "answer", id })
+        answer: (answer) => void recorder.operations.push({ kind: "answer", answer })
       }
     }),
     () =>
