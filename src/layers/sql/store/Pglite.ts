@@ -8,6 +8,7 @@ import { Duration, Effect, Layer, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { lockDirectory, StorageUnavailable, unusableDirectory } from "./DirectoryLock.ts"
 import { PrivateFiles, restrict } from "./PrivateFiles.ts"
+import { type Opened, RunningDatabase } from "./RunningDatabase.ts"
 import { syncTree } from "./SyncedFiles.ts"
 import { readTemplate, type Template } from "./templates.ts"
 
@@ -39,9 +40,9 @@ export const layer = (
   options: PgliteOptions
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, StorageUnavailable | SqlError.SqlError> =>
   Layer.unwrap(
-    Effect.map(open(options), (database) =>
+    Effect.map(open(options), (running) =>
       PgClient.layer({
-        stream: () => new Connection(database, options.readOnly === true ? [...reset, noWrites] : reset),
+        stream: () => new Connection(running, options.readOnly === true ? [...reset, noWrites] : reset),
         ssl: false,
         username: "postgres",
         database: "postgres",
@@ -58,11 +59,11 @@ const open = Effect.fnUntraced(function* ({
   dataDir,
   sync = true,
   template = "empty"
-}: PgliteOptions): Effect.fn.Return<PGlite, StorageUnavailable, Scope.Scope> {
+}: PgliteOptions): Effect.fn.Return<RunningDatabase, StorageUnavailable, Scope.Scope> {
   if (dataDir !== undefined) yield* lockDirectory(dataDir)
   return yield* Effect.acquireRelease(
     dataDir === undefined ? startInMemory(template) : openDirectory(dataDir, sync, template),
-    (database) => Effect.promise(() => database.close()).pipe(Effect.ignoreCause)
+    (running) => Effect.promise(() => running.close()).pipe(Effect.ignoreCause)
   )
 })
 
@@ -70,7 +71,7 @@ const openDirectory = Effect.fnUntraced(function* (
   dataDir: string,
   sync: boolean,
   template: Template
-): Effect.fn.Return<PGlite, StorageUnavailable> {
+): Effect.fn.Return<RunningDatabase, StorageUnavailable> {
   const directory = join(dataDir, "postgres")
   const foreign = yield* Effect.try({
     try: () => {
@@ -86,32 +87,60 @@ const openDirectory = Effect.fnUntraced(function* (
   return yield* startIn(directory, sync, template)
 })
 
-const startInMemory = (template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
+const startInMemory = (template: Template): Effect.Effect<RunningDatabase, StorageUnavailable> =>
   Effect.tryPromise({
-    try: async () => PGlite.create({ startParams: startParams(false), loadDataDir: await readTemplate(template) }),
+    try: async () => {
+      const loadDataDir = await readTemplate(template)
+      const database = await PGlite.create({ startParams: startParams(false), loadDataDir })
+      return new RunningDatabase({ database, abandon: async () => {} }, undefined)
+    },
     catch: () => unusable("the in-memory database", "its files are damaged, incomplete or of another version")
   })
 
-const startIn = (directory: string, sync: boolean, template: Template): Effect.Effect<PGlite, StorageUnavailable> =>
-  Effect.suspend(() => {
-    const lines: Array<string> = []
-    const onStderr = (line: string) => lines.push(line) < 0
-    return Effect.mapError(create(directory, sync, template, onStderr), () => startFailure(directory, lines))
-  })
+/** Enough to find the reason of a failed start. */
+const maxLines = 100
 
-const create = (directory: string, sync: boolean, template: Template, onStderr: (line: string) => boolean) =>
-  Effect.tryPromise(async () => {
-    const isNew = !existsSync(join(directory, "PG_VERSION"))
-    const database = await PGlite.create({
-      onStderr,
-      startParams: startParams(sync),
-      fs: new PrivateFiles(directory, { sync }),
-      ...(isNew ? { loadDataDir: await readTemplate(template) } : {})
-    })
-    // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
-    if (sync) await syncTree(directory)
-    return database
+const startIn = (
+  directory: string,
+  sync: boolean,
+  template: Template
+): Effect.Effect<RunningDatabase, StorageUnavailable> => {
+  const start = async () => {
+    const lines: Array<string> = []
+    const onStderr = (line: string) => {
+      if (lines.push(line) > maxLines) lines.shift()
+      return false
+    }
+    try {
+      return await create(directory, sync, template, onStderr)
+    } catch {
+      throw startFailure(directory, lines)
+    }
+  }
+  return Effect.tryPromise({
+    try: async () => new RunningDatabase(await start(), start),
+    catch: (error) => (error instanceof StorageUnavailable ? error : unusableDirectory(directory, error))
   })
+}
+
+const create = async (
+  directory: string,
+  sync: boolean,
+  template: Template,
+  onStderr: (line: string) => boolean
+): Promise<Opened> => {
+  const isNew = !existsSync(join(directory, "PG_VERSION"))
+  const fs = new PrivateFiles(directory, { sync })
+  const database = await PGlite.create({
+    onStderr,
+    startParams: startParams(sync),
+    fs,
+    ...(isNew ? { loadDataDir: await readTemplate(template) } : {})
+  })
+  // Postgres does not sync what it finds, such as the files of a store that was copied or used without syncs.
+  if (sync) await syncTree(directory)
+  return { database, abandon: () => fs.closeFs() }
+}
 
 /** Enough to replay the write-ahead log and to write a segment of it. */
 const neededMegabytes = 64
@@ -173,15 +202,16 @@ const noWrites = query("SET default_transaction_read_only = on")
 
 /** Handles the protocol's startup. Ignores cancel requests, because statements end before the next message is read. */
 class Connection extends Duplex {
-  readonly #database: PGlite
+  readonly #running: RunningDatabase
   readonly #reset: ReadonlyArray<Buffer>
   #unread: Buffer = Buffer.alloc(0)
-  #started = false
+  /** Set by the startup. A session never continues on a database that was opened later. */
+  #database: PGlite | undefined
   #turnedAt = 0
 
-  constructor(database: PGlite, reset: ReadonlyArray<Buffer>) {
+  constructor(running: RunningDatabase, reset: ReadonlyArray<Buffer>) {
     super()
-    this.#database = database
+    this.#running = running
     this.#reset = reset
   }
 
@@ -198,7 +228,8 @@ class Connection extends Duplex {
   }
 
   async #advance(): Promise<void> {
-    if (!this.#started && !(await this.#start())) return
+    const database = this.#database ?? (await this.#start())
+    if (database === undefined) return
     let end = 0
     while (this.#unread.length >= end + 5) {
       const next = end + 1 + this.#unread.readInt32BE(end + 1)
@@ -208,26 +239,27 @@ class Connection extends Duplex {
     if (end === 0) return
     const whole = this.#unread.subarray(0, end)
     this.#unread = this.#unread.subarray(end)
-    this.push(await this.#execute(whole))
+    this.push(await this.#execute(database, whole))
   }
 
-  /** Responds to the startup message. Returns true once that is done. */
-  async #start(): Promise<boolean> {
-    if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return false
+  /** Responds to the startup message. Returns the database once that is done. */
+  async #start(): Promise<PGlite | undefined> {
+    if (this.#unread.length < 8 || this.#unread.length < this.#unread.readInt32BE(0)) return undefined
     const code = this.#unread.readInt32BE(4)
     this.#unread = this.#unread.subarray(this.#unread.readInt32BE(0))
     if (code === sslRequest) this.push("N")
     else if (code === cancelRequest) this.push(null)
     else {
-      for (const part of this.#reset) await this.#execute(part)
+      const database = await this.#running.get()
+      for (const part of this.#reset) await this.#execute(database, part)
       this.push(greeting)
-      this.#started = true
+      this.#database = database
     }
-    return this.#started
+    return this.#database
   }
 
   /** One at a time, because connections may overlap. Streams, because `execProtocolRaw` keeps every parsed row. */
-  async #execute(messages: Uint8Array): Promise<Uint8Array> {
+  async #execute(database: PGlite, messages: Uint8Array): Promise<Uint8Array> {
     if (performance.now() - this.#turnedAt > maxTurnMs) {
       await setImmediate()
       this.#turnedAt = performance.now()
@@ -235,7 +267,12 @@ class Connection extends Duplex {
     const parts: Array<Buffer> = []
     // `part` is a view of the database's memory, which the next statement overwrites.
     const onRawData = (part: Uint8Array) => void parts.push(Buffer.from(part))
-    await this.#database.runExclusive(() => this.#database.execProtocolRawStream(messages, { onRawData }))
+    try {
+      await database.runExclusive(() => database.execProtocolRawStream(messages, { onRawData }))
+    } catch (error) {
+      await this.#running.abandon(database, error)
+      throw error
+    }
     return Buffer.concat(parts)
   }
 }
