@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { Effect, FileSystem, Stream } from "effect"
 import * as DocumentFile from "../../layers/index/DocumentFile.ts"
 import { type Document, DocumentIndex } from "../../services/index/DocumentIndex.ts"
-import { unfinishedMarkerIn } from "../../services/index/starterDocuments.ts"
+import { loadedDigestIn, unfinishedMarkerIn } from "../../services/index/starterDocuments.ts"
 import { Readiness } from "../../services/operations/Readiness.ts"
+import { renameWhole } from "../../services/wholeFile.ts"
 
 const file = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
 
@@ -16,28 +18,46 @@ const pause = "50 millis"
 
 const options = { target: undefined, replace: false } as const
 
+const load = Effect.flatMap(DocumentIndex, (index) => index.load(DocumentFile.read(file), options))
+
+const isEmpty = Effect.flatMap(DocumentIndex, (index) => Effect.map(index.stats, ({ documents }) => documents === 0))
+
 /** Loads the starter documents into an empty index. */
 export const fill = Effect.gen(function* () {
-  const index = yield* DocumentIndex
   const files = yield* FileSystem.FileSystem
-  if ((yield* index.stats).documents > 0 || !(yield* files.exists(file))) return
-  yield* index.load(DocumentFile.read(file), options)
+  if ((yield* isEmpty) && (yield* files.exists(file))) yield* load
 })
 
-/** The marker remains if the process ends before all documents are loaded. */
+const writeWhole = Effect.fnUntraced(function* (path: string, text: string) {
+  const files = yield* FileSystem.FileSystem
+  yield* files.writeFileString(`${path}.new`, text)
+  yield* renameWhole(`${path}.new`, path)
+})
+
+const digest = Effect.map(
+  Effect.flatMap(FileSystem.FileSystem, (files) => files.readFile(file)),
+  (bytes) => createHash("sha256").update(bytes).digest("hex")
+)
+
+/** The marker remains if the process or the machine ends before all documents are loaded. */
 export const fillIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   const marker = yield* unfinishedMarkerIn(dataDir)
-  yield* files.writeFileString(marker, "")
-  yield* fill
-  yield* files.remove(marker)
+  if (!(yield* files.exists(file))) return
+  if (yield* isEmpty) {
+    yield* writeWhole(marker, "")
+    yield* load
+    yield* files.remove(marker)
+  }
+  if (!(yield* files.exists(marker))) yield* writeWhole(yield* loadedDigestIn(dataDir), yield* digest)
 })
 
 const reportedDocuments = 5_000
 
 const workName = "starter_documents"
 
-export const fillRest = Effect.gen(function* () {
+/** Loads the documents after the first `skipped`. Unchanged ones are not written again. */
+export const fillRest = Effect.fnUntraced(function* (skipped: number) {
   const index = yield* DocumentIndex
   const readiness = yield* Readiness
   const loadPart = Effect.fnUntraced(function* (documents: ReadonlyArray<Document>, done: number) {
@@ -50,12 +70,14 @@ export const fillRest = Effect.gen(function* () {
     yield* Effect.sleep(pause)
     return now
   })
-  yield* Effect.logInfo("Loading the other starter documents in the background. Searches already find the first ones.")
+  yield* Effect.logInfo(
+    "Loading the missing and changed starter documents in the background. Searches already find the others."
+  )
   yield* DocumentFile.read(file).pipe(
-    Stream.drop(firstDocuments),
+    Stream.drop(skipped),
     Stream.grouped(partDocuments),
     Stream.runFoldEffect(
-      () => firstDocuments,
+      () => skipped,
       (done, documents) => loadPart(documents, done)
     ),
     Effect.ensuring(readiness.setBackground(workName, undefined))
@@ -64,12 +86,24 @@ export const fillRest = Effect.gen(function* () {
   yield* Effect.logInfo(`Loaded the starter documents. The index has ${documents} documents.`)
 })
 
-/** Does nothing without the marker file, or if the operator has cleared the index since. */
+/** False once the operator has replaced or cleared the starter documents. A crawl may have added some of their pages. */
+const hasStarterDocuments = Effect.gen(function* () {
+  const index = yield* DocumentIndex
+  const first = yield* Stream.runCollect(Stream.take(DocumentFile.read(file), firstDocuments))
+  return (yield* index.count(first.map(({ url }) => url))) > first.length / 2
+})
+
+/** Loads the documents that an interrupted first start left out, or that are new in this version of Quarry. */
 export const fillRestIn = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* FileSystem.FileSystem
   const marker = yield* unfinishedMarkerIn(dataDir)
-  if (!(yield* files.exists(marker))) return
+  const loaded = yield* loadedDigestIn(dataDir)
+  if (!(yield* files.exists(file))) return
+  const isUnfinished = yield* files.exists(marker)
+  const current = yield* digest
+  if (!isUnfinished && (yield* files.exists(loaded)) && (yield* files.readFileString(loaded)) === current) return
   const index = yield* DocumentIndex
-  if ((yield* index.stats).documents > 0) yield* index.whileLoading(fillRest)
-  yield* files.remove(marker)
+  if (yield* hasStarterDocuments) yield* index.whileLoading(fillRest(isUnfinished ? firstDocuments : 0))
+  yield* writeWhole(loaded, current)
+  yield* files.remove(marker, { force: true })
 })

@@ -75,6 +75,8 @@ export class DocumentIndex extends Context.Service<
     ) => Effect.Effect<Comparison, E, R>
     /** Returns the number removed. */
     readonly remove: (urls: ReadonlyArray<string>, target: Target | undefined) => Effect.Effect<number>
+    /** Returns how many of these are in the index for all targets. */
+    readonly count: (urls: ReadonlyArray<string>) => Effect.Effect<number>
     readonly search: (request: SearchRequest) => Effect.Effect<IndexAnswer>
     /** Marks the index as loading, on all replicas, until the work ends or its process crashes. `load` does so too. */
     readonly whileLoading: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

@@ -1,9 +1,11 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
+import * as DocumentFile from "../../../src/layers/index/DocumentFile.ts"
 import { fill, fillIn, fillRest, fillRestIn } from "../../../src/process/store/starterIndex.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
 import { Readiness } from "../../../src/services/operations/Readiness.ts"
@@ -11,6 +13,13 @@ import { Readiness } from "../../../src/services/operations/Readiness.ts"
 const temporaryDirectory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "quarry-starter-"))),
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+const starterIndex = fileURLToPath(new URL("../../../data/starter-index.jsonl.gz", import.meta.url))
+
+/** The addresses of the documents that a first start of an earlier version loaded before the others. */
+const firstUrls = Effect.map(Stream.runCollect(Stream.take(DocumentFile.read(starterIndex), 1_000)), (documents) =>
+  documents.map(({ url }) => url)
 )
 
 /** An index that keeps addresses alone. */
@@ -22,6 +31,7 @@ const addresses = (urls: Set<string>) =>
         return { written: all.length, removed: 0 }
       }),
     whileLoading: (work) => work,
+    count: (asked) => Effect.sync(() => asked.filter((url) => urls.has(url)).length),
     stats: Effect.sync(() => ({ documents: urls.size, byTarget: {} }))
   })
 
@@ -50,13 +60,42 @@ describe("the starter documents", () => {
       const marker = join(dataDir, "starter-index.unfinished")
       const urls = new Set<string>()
       yield* Effect.gen(function* () {
-        urls.add("https://first.example/")
+        for (const url of yield* firstUrls) urls.add(url)
         writeFileSync(marker, "")
         yield* fillRestIn(dataDir)
-        // Without those that the first start loads.
-        assert.isAbove(urls.size, 19_000)
+        assert.isAbove(urls.size, 20_000)
         assert.isFalse(existsSync(marker))
       }).pipe(Effect.provide(Layer.mergeAll(addresses(urls), NodeServices.layer, Readiness.layer)))
+    })
+  )
+
+  it.live("are loaded again once they have changed, and only then", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const urls = new Set<string>()
+      yield* Effect.gen(function* () {
+        yield* fillIn(dataDir)
+        const all = urls.size
+        const [gone = ""] = [...urls].slice(-1)
+        urls.delete(gone)
+        yield* fillRestIn(dataDir)
+        assert.strictEqual(urls.size, all - 1)
+        // As after an upgrade to a version with other documents.
+        writeFileSync(join(dataDir, "starter-index.sha256"), "of other documents")
+        yield* fillRestIn(dataDir)
+        assert.strictEqual(urls.size, all)
+      }).pipe(Effect.provide(Layer.mergeAll(addresses(urls), NodeServices.layer, Readiness.layer)))
+    })
+  )
+
+  it.live("are not loaded by an upgrade into an index whose operator has replaced them", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryDirectory
+      const urls = new Set((yield* Effect.provide(firstUrls, NodeServices.layer)).slice(0, 400))
+      writeFileSync(join(dataDir, "starter-index.sha256"), "of other documents")
+      const services = Layer.mergeAll(addresses(urls), NodeServices.layer, Readiness.layer)
+      yield* Effect.provide(fillRestIn(dataDir), services)
+      assert.strictEqual(urls.size, 400)
     })
   )
 
@@ -72,7 +111,7 @@ describe("the starter documents", () => {
           }),
         stats: Effect.succeed({ documents: 20_000, byTarget: {} })
       })
-      yield* Effect.provide(fillRest, watched)
+      yield* Effect.provide(fillRest(1_000), watched)
       assert.deepStrictEqual(seen.slice(0, 2), [
         { starter_documents: { done: 1_000 } },
         { starter_documents: { done: 1_500 } }

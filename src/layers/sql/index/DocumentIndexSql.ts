@@ -53,7 +53,7 @@ const knownRows = rowsOf(Schema.Struct({ term: Schema.String, documents: Schema.
 
 const titleRows = rowsOf(Schema.Struct(Struct.pick(Stored.fields, ["id", "url", "title", "language", "published"])))
 
-const Page = Schema.Struct(Struct.omit(Stored.fields, ["language"]))
+const Page = Schema.Struct({ ...Struct.omit(Stored.fields, ["language"]), is_loading: Schema.Boolean })
 const pageRows = rowsOf(Page)
 
 const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))
@@ -254,7 +254,7 @@ const pages = (sql: SqlClient.SqlClient, ranked: ReadonlyArray<Ranked>, maxConte
   Effect.map(
     pageRows(sql`
       select id::float8, url, title, headings, description, left(content, ${maxContent}::integer) as content,
-        published
+        published, ${isLive(sql)} as is_loading
       from indexed_documents where id = any (${ranked.map(({ id }) => id)}::float8[]::bigint[])`),
     (rows) => {
       const byId = new Map(rows.map((row) => [row.id, row]))
@@ -304,7 +304,9 @@ const search =
         const found = { url: row.url, title: row.title, snippet: snippetIn(row, worth) }
         return row.published === null ? found : { ...found, published: row.published }
       })
-      return { rows, isLoading }
+      // A load may have begun since the postings were read. It gives changed documents new ids.
+      const isChanged = texts.length < page.length || texts.some((row) => row.is_loading)
+      return { rows, isLoading: isLoading || isChanged }
     }).pipe(Effect.orDie)
 
 const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfToken): string => {
@@ -315,6 +317,13 @@ const snippetIn = ({ content, description }: typeof Page.Type, worth: WorthOfTok
 }
 
 const hasWorth = (text: string, worth: WorthOfToken): boolean => text.split(/\s+/).some((token) => worth(token) > 0)
+
+const count = (sql: SqlClient.SqlClient, urls: ReadonlyArray<string>) =>
+  Effect.orDie(
+    countOf(sql`
+      select count(*)::int as count from indexed_documents
+      where target is null and md5(url)::uuid in (select md5(url)::uuid from unnest(${urls}::text[]) as url)`)
+  )
 
 const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] =>
   Effect.map(
@@ -343,6 +352,7 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
       load: load(sql),
       compare: compare(sql),
       remove: remove(sql),
+      count: (urls) => count(sql, urls),
       search: search(sql),
       whileLoading: whileLoading(sql),
       isLoading: isLoading(sql),

@@ -96,6 +96,15 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
       })
     )
 
+    it.effect("counts those of some addresses that it has for all targets", () =>
+      Effect.gen(function* () {
+        yield* only([{ url: "https://d/1" }, { url: "https://d/2" }])
+        yield* load([{ url: "https://d/3" }], "alpha_search")
+        const index = yield* DocumentIndex
+        assert.strictEqual(yield* index.count(["https://d/1", "https://d/2", "https://d/3", "https://d/4"]), 2)
+      })
+    )
+
     it.effect("says that it is loading with every search during a load, and no longer when it ends in any way", () =>
       Effect.gen(function* () {
         yield* only(corpus)

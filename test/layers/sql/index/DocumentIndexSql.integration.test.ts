@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Schedule, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, Schedule, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as DocumentIndexSql from "../../../../src/layers/sql/index/DocumentIndexSql.ts"
@@ -67,9 +67,44 @@ describe("the mark of a load", () => {
   )
 })
 
-describeWithPostgres("Postgres", () =>
+describeWithPostgres("Postgres", () => {
   documentIndexConformance(
     "Postgres",
     DocumentIndexSql.layer.pipe(Layer.provide(migrated), Layer.provide(postgres), Layer.orDie)
   )
-)
+
+  it.live("a search says that the index is loading if a load began after it had read the postings", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const index = yield* DocumentIndex
+      yield* index.load(Stream.make({ url: "https://d/1", title: "Flat", description: "" }), {
+        target: undefined,
+        replace: false
+      })
+      const poll = Schedule.spaced("10 millis")
+      const [isLocked, isWaiting] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const search = index.search(searchRequest({ query: "flat" }))
+      const found = yield* Effect.forkChild(Effect.andThen(Deferred.await(isLocked), search))
+      const loading = yield* Effect.forkChild(
+        Effect.andThen(Deferred.await(isWaiting), index.whileLoading(Effect.never))
+      )
+      yield* Effect.gen(function* () {
+        // The postings are in other tables, so the search waits only after it has read them.
+        yield* sql`lock table indexed_documents in access exclusive mode`
+        yield* Deferred.succeed(isLocked, undefined)
+        const waiting = sql`select from pg_locks where not granted and relation = 'indexed_documents'::regclass`
+        yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0, schedule: poll })
+        yield* Deferred.succeed(isWaiting, undefined)
+        yield* Effect.repeat(index.isLoading, { until: (it) => it, schedule: poll })
+      }).pipe(sql.withTransaction)
+      const { isLoading, rows } = yield* Fiber.join(found)
+      assert.lengthOf(rows, 1)
+      assert.isTrue(isLoading)
+      yield* Fiber.interrupt(loading)
+    }).pipe(
+      Effect.provide(
+        DocumentIndexSql.layer.pipe(Layer.provideMerge(migrated), Layer.provideMerge(postgres), Layer.orDie)
+      )
+    )
+  )
+})
