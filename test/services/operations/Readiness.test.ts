@@ -6,6 +6,14 @@ import { Readiness } from "../../../src/services/operations/Readiness.ts"
 /** After this a check runs again when somebody asks. */
 const aNewResult = TestClock.adjust("6 seconds")
 
+const makeLog = () => {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => {
+    lines.push(`${logLevel} ${message}`)
+  })
+  return { lines, logger }
+}
+
 describe("Readiness", () => {
   it.effect("is there while the listener serves, and neither before nor after", () =>
     Effect.gen(function* () {
@@ -117,11 +125,33 @@ describe("Readiness", () => {
     }).pipe(Effect.provide(Readiness.layer))
   )
 
+  it.effect("does not log that a check was slow once, or while the process started, as on a busy machine", () => {
+    const { lines, logger } = makeLog()
+    return Effect.gen(function* () {
+      const readiness = yield* Readiness
+      let isBusy = true
+      yield* readiness.add(
+        "database",
+        Effect.suspend(() => (isBusy ? Effect.never : Effect.void))
+      )
+      // Two runs during the start, and one after it.
+      yield* TestClock.adjust("17 seconds")
+      yield* readiness.setListener("serving")
+      isBusy = false
+      yield* TestClock.adjust("15 seconds")
+      isBusy = true
+      yield* TestClock.adjust("15 seconds")
+      isBusy = false
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(lines, [])
+      isBusy = true
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(lines, ["Warn The check database failed: timeout"])
+    }).pipe(Effect.provide([Readiness.layer, Logger.layer([logger])]))
+  })
+
   it.effect("logs a failing check once, and its end", () => {
-    const lines: Array<string> = []
-    const logger = Logger.make(({ logLevel, message }) => {
-      lines.push(`${logLevel} ${message}`)
-    })
+    const { lines, logger } = makeLog()
     return Effect.gen(function* () {
       const readiness = yield* Readiness
       let isAway = true
