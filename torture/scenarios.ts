@@ -14,6 +14,7 @@ import { redis } from "./scenarios/redis.ts"
 import { requests } from "./scenarios/requests.ts"
 import { sigterm } from "./scenarios/sigterm.ts"
 import { streams } from "./scenarios/streams.ts"
+import { temporary } from "./scenarios/temporary.ts"
 import { throughput } from "./scenarios/throughput.ts"
 import { timing } from "./scenarios/timing.ts"
 import { typescript } from "./scenarios/typescript.ts"
@@ -28,6 +29,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   postgres,
   backups,
   redis,
+  temporary,
   sigterm,
   limiter,
   streams,
