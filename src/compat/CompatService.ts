@@ -1,7 +1,6 @@
-import type { HttpApiGroup } from "effect/http-api"
+import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { CompatShape } from "../domain/compat/CompatShape.ts"
 import type { NotFound } from "../domain/errors.ts"
-import type { Endpoint } from "../http/routes.ts"
 import type { PageCompatError } from "./CompatError.ts"
 import type { PageForm, PagesForm } from "./PageForm.ts"
 import type { SearchForm } from "./SearchForm.ts"
@@ -11,7 +10,9 @@ export interface ErrorAnswer {
   readonly body: unknown
 }
 
-type Group = HttpApiGroup.Constraint & { readonly endpoints: Readonly<Record<string, Endpoint>> }
+type Group = HttpApiGroup.Constraint & {
+  readonly endpoints: Readonly<Record<string, Pick<HttpApiEndpoint.Top, "method" | "path">>>
+}
 
 /** The endpoints of a group, and what each of their requests means: a search, a page, or several pages. */
 export type CompatRoute = { readonly group: Group } & (

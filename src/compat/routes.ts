@@ -3,7 +3,6 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { CompatShape } from "../domain/compat/CompatShape.ts"
 import { NotFound } from "../domain/errors.ts"
 import { apiErrorResponse, noteError } from "../http/errors.ts"
-import { rawRoute } from "../http/routes.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
 import type { CompatRoute, CompatService } from "./CompatService.ts"
 import { makeServe } from "./serve.ts"
@@ -41,7 +40,8 @@ export const layerOf = (shapes: ReadonlyArray<CompatShape>) =>
         const routes = service.routes.filter((route) => isOn || "search" in route)
         const served = routes.flatMap((route) => {
           const handler = Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(service, route))
-          return Object.values(route.group.endpoints).map((endpoint) => rawRoute(endpoint, handler))
+          // The cast: every path starts with a slash, which the endpoint's type does not express.
+          return endpointsOf([route]).map(({ method, path }) => HttpRouter.route(method, path as `/${string}`, handler))
         })
         yield* router.addAll([...served, ...unknownRoutes(service, routes)])
       }

@@ -7,7 +7,7 @@ import { defaultNum, maxQueryCodePoints, type SearchRequest, toSearch } from "..
 import { targetRules, targets } from "../domain/search/Target.ts"
 import { codePointLength, cutAtWord } from "../domain/text.ts"
 import { addLogFields, type RequestState } from "../http/CurrentRequest.ts"
-import { withQuotaHeaders } from "../http/responses/quota.ts"
+import { receiptOf, withQuotaHeaders } from "../http/responses/quota.ts"
 import { Bulk } from "../services/search/Bulk.ts"
 import { Search } from "../services/search/Search.ts"
 import type { CompatRequest, CompatResults, SearchForm } from "./SearchForm.ts"
@@ -55,7 +55,7 @@ export const makeSearches = Effect.gen(function* () {
   const bulk = yield* Bulk
 
   const run = Effect.fnUntraced(function* (principal: Principal, asked: SearchRequest, state: RequestState) {
-    const settlement = yield* withQuotaHeaders(state, search.run(principal, asked))
+    const settlement = yield* withQuotaHeaders(search.run(principal, asked), receiptOf)
     const { id, query, ranking } = yield* Effect.fromResult(settlement.body)
     const durationMs = settlement.entry?.durationMs ?? 0
     const found: CompatResults = { id, requestId: state.id, query, results: ranking.results, durationMs }
@@ -68,7 +68,7 @@ export const makeSearches = Effect.gen(function* () {
     state: RequestState
   ) {
     const startedAt = yield* Clock.currentTimeMillis
-    const settlement = yield* withQuotaHeaders(state, bulk.run(principal, asked.map(Result.succeed)))
+    const settlement = yield* withQuotaHeaders(bulk.run(principal, asked.map(Result.succeed)), receiptOf)
     const results = yield* Effect.fromResult(combine(settlement.body.results))
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     const { body, receipt } = settlement

@@ -6,7 +6,7 @@ import { pageTarget } from "../domain/search/Target.ts"
 import { addLogFields } from "../http/CurrentRequest.ts"
 import { apiErrorResponse, noteError } from "../http/errors.ts"
 import { logFault } from "../http/responses/logFault.ts"
-import { withQuotaHeaders } from "../http/responses/quota.ts"
+import { receiptOf, withQuotaHeaders } from "../http/responses/quota.ts"
 import { withRetryAfter } from "../http/responses/retryAfter.ts"
 import { PageBatches } from "../services/pages/PageBatches.ts"
 import { Pages } from "../services/pages/Pages.ts"
@@ -51,9 +51,9 @@ const makePage = Effect.fnUntraced(function* (gate: Gate) {
   const pages = yield* Pages
 
   return Effect.fnUntraced(function* (form: PageForm, request: Request) {
-    const { fields, principal, state } = yield* gate(form, request)
+    const { fields, principal } = yield* gate(form, request)
     const { answer, request: asked } = yield* Effect.fromResult(form.decode(fields))
-    const settlement = yield* withQuotaHeaders(state, pages.run(payer(principal), asked))
+    const settlement = yield* withQuotaHeaders(pages.run(payer(principal), asked), receiptOf)
     return toResponse(answer(yield* withRetryAfter(Effect.fromResult(settlement.body))))
   })
 })
@@ -66,7 +66,7 @@ const makePages = Effect.fnUntraced(function* (gate: Gate) {
     const { answer, rows } = yield* Effect.fromResult(form.decode(fields))
     addLogFields(state, { target: pageTarget })
     const startedAt = yield* Clock.currentTimeMillis
-    const settlement = yield* withQuotaHeaders(state, batches.run(payer(principal), rows))
+    const settlement = yield* withQuotaHeaders(batches.run(payer(principal), rows), receiptOf)
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     const read = { rows: settlement.body.results, requestId: state.id, durationMs }
     return HttpServerResponse.jsonUnsafe(yield* Effect.fromResult(answer(read)))

@@ -1,5 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
-import { documentKeys, reportAll } from "../domain/requests/fields.ts"
+import { documentKeys } from "../domain/requests/fields.ts"
 import { version } from "../domain/version.ts"
 import { AccessGroup } from "./groups/AccessGroup.ts"
 import { AccountGroup } from "./groups/AccountGroup.ts"
@@ -12,22 +12,9 @@ import { UsageGroup } from "./groups/UsageGroup.ts"
 import { WebhooksGroup } from "./groups/WebhooksGroup.ts"
 import { completeDocument } from "./openapi/completeDocument.ts"
 
-/** The groups that `HttpApiBuilder` serves. `http/routes.ts` serves the others. */
-export const DecodedApi = HttpApi.make("quarry").add(
-  AccountGroup,
-  UsageGroup,
-  KeysGroup,
-  AccessGroup,
-  BillingGroup,
-  WebhooksGroup
-)
-
 /** Clients can import this definition without the server. */
 export class Api extends HttpApi.make("quarry")
-  .add(SearchGroup, PagesGroup)
-  .addHttpApi(DecodedApi)
-  .add(McpGroup)
-  .annotate(HttpApi.QueryParseOptions, reportAll)
+  .add(SearchGroup, PagesGroup, AccountGroup, UsageGroup, KeysGroup, AccessGroup, BillingGroup, WebhooksGroup, McpGroup)
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",
@@ -36,6 +23,19 @@ export class Api extends HttpApi.make("quarry")
       transform: completeDocument
     })
   ) {}
+
+/** The groups that a deployment serves. Pages are not served if reading them is off (R58). */
+export const alwaysServed = HttpApi.make("quarry").add(
+  SearchGroup,
+  AccountGroup,
+  UsageGroup,
+  KeysGroup,
+  AccessGroup,
+  BillingGroup,
+  WebhooksGroup,
+  McpGroup
+)
+export const servedWithPages = HttpApi.make("quarry").add(PagesGroup)
 
 export const documentOptions: OpenApi.FromApiOptions = {
   includeAnnotationKey: (key) => documentKeys.has(key) || key === "enum"

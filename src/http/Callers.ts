@@ -30,6 +30,11 @@ export const acceptedCredentials = (endpoint: HttpApiEndpoint.Top): ReadonlyArra
 
 export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredits", { defaultValue: () => false })
 
+/** Reports an invalid `Idempotency-Key` together with other invalid fields (R44). */
+export const TakesIdempotencyKey = Context.Reference<boolean>("quarry/http/TakesIdempotencyKey", {
+  defaultValue: () => false
+})
+
 /**
  * Protects session requests against CSRF (R25), because browsers attach the cookie to requests from any page. A change
  * must come from a page of this deployment. Spending must not come from another origin; if the browser does not name

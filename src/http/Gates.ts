@@ -18,6 +18,11 @@ export class Gates extends HttpApiMiddleware.Service<Gates, { provides: CurrentP
   error: [RateLimited, Unauthorized]
 }) {}
 
-export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding>()("quarry/http/RequestDecoding", {
-  error: InvalidRequest
-}) {}
+/** Reads the body within its limits, and reports all invalid fields of body or query together (R6). */
+export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding, { requires: CurrentPrincipal }>()(
+  "quarry/http/RequestDecoding",
+  { error: [InvalidRequest, RateLimited] }
+) {}
+
+/** An absent body counts as an empty object. */
+export const BodyIsOptional = Context.Reference<boolean>("quarry/http/BodyIsOptional", { defaultValue: () => false })

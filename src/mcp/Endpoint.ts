@@ -1,9 +1,9 @@
 import { Effect, Layer, Metric, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../http/Api.ts"
 import { currentAccountPrincipal } from "../http/Gates.ts"
-import { McpGroup } from "../http/groups/McpGroup.ts"
 import { readText } from "../http/requests/body.ts"
-import { makeGatedRoute } from "../http/routes.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import { mcpMessages, toolCalls } from "../services/telemetry/Metrics.ts"
 import { answerCurrent } from "./current.ts"
@@ -16,7 +16,7 @@ import { makeToolboxes, type Toolboxes } from "./Toolbox.ts"
 
 const notAllowed = HttpServerResponse.setHeader(toErrorResponse(methodNotAllowed), "allow", "POST")
 
-const otherMethods = Layer.mergeAll(
+export const otherMethods = Layer.mergeAll(
   HttpRouter.add("GET", "/mcp", notAllowed),
   HttpRouter.add("DELETE", "/mcp", notAllowed)
 )
@@ -46,16 +46,17 @@ const post = ({ corsOrigins, origin }: typeof Deployment.Service, toolboxes: Too
   })
 }
 
-const route = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    const gatedRoute = yield* makeGatedRoute
+/** Raw, because errors of the body are JSON-RPC's. */
+export const layer = HttpApiBuilder.group(
+  Api,
+  "mcp",
+  Effect.fn(function* (handlers) {
     const deployment = yield* Deployment
     const toolboxes = yield* makeToolboxes
     // An alert divides by these counters, and Prometheus would miss the first increase of a new series.
     for (const name of toolboxes.names) yield* Metric.update(toolCalls.of(name, "ok"), 0)
     for (const revision of revisions) yield* Metric.update(mcpMessages.of("tools/call", revision), 0)
-    yield* router.addAll([gatedRoute(McpGroup.endpoints.mcp, post(deployment, toolboxes))])
+    const answer = post(deployment, toolboxes)
+    return handlers.handleRaw("mcp", ({ request }) => answer(request))
   })
 )
-
-export const layer = Layer.merge(route, otherMethods)

@@ -1,9 +1,9 @@
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as compat from "../compat/enabled.ts"
 import * as JinaAddress from "../compat/jinaAddress.ts"
-import { DecodedApi } from "../http/Api.ts"
+import { alwaysServed, servedWithPages } from "../http/Api.ts"
 import * as access from "../http/handlers/access.ts"
 import * as account from "../http/handlers/account.ts"
 import * as auth from "../http/handlers/auth.ts"
@@ -17,11 +17,12 @@ import * as webhooks from "../http/handlers/webhooks.ts"
 import * as Compression from "../http/middleware/Compression.ts"
 import * as Cors from "../http/middleware/Cors.ts"
 import * as Edge from "../http/middleware/Edge.ts"
+import * as Gates from "../http/middleware/gates.ts"
 import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
 import { maxBodyBytes } from "../http/requests/body.ts"
-import { gates } from "../http/routes.ts"
 import * as Discovery from "../mcp/discovery/Discovery.ts"
 import * as mcp from "../mcp/Endpoint.ts"
+import { PageSettings } from "../services/pages/PageSettings.ts"
 import * as Docs from "../site/docs/Docs.ts"
 import * as Site from "../site/Site.ts"
 import * as oauth from "../site/signIn/routes.ts"
@@ -30,20 +31,34 @@ import * as unsubscribe from "../site/unsubscribe.ts"
 /** Other spellings of a path are not found (R3). */
 export const routerConfig = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
-const handlers = Layer.mergeAll(
-  account.layer,
-  usage.layer,
-  keys.layer,
-  access.layer,
-  billing.layer,
-  webhooks.layer
-).pipe(Layer.provide([gates, RequestDecoding.layer]))
+const gated = Layer.provide([Gates.layer, RequestDecoding.layer])
+
+const api = HttpApiBuilder.layer(alwaysServed).pipe(
+  Layer.provide(
+    Layer.mergeAll(
+      search.layer,
+      account.layer,
+      usage.layer,
+      keys.layer,
+      access.layer,
+      billing.layer,
+      webhooks.layer,
+      mcp.layer
+    )
+  ),
+  gated
+)
+
+const pagesApi = Layer.unwrap(
+  Effect.map(PageSettings, ({ isOn }) =>
+    isOn ? HttpApiBuilder.layer(servedWithPages).pipe(Layer.provide(pages.layer), gated) : Layer.empty
+  )
+)
 
 export const service = Layer.mergeAll(
-  HttpApiBuilder.layer(DecodedApi).pipe(Layer.provide(handlers)),
-  search.layer,
-  pages.layer,
-  mcp.layer,
+  api,
+  pagesApi,
+  mcp.otherMethods,
   Site.layer,
   Discovery.layer,
   auth.layer,

@@ -4,17 +4,13 @@ import fc from "fast-check"
 import { PerplexityRequest } from "../../src/compat/services/perplexity.ts"
 import { TavilyRequest } from "../../src/compat/services/tavily.ts"
 import { InvalidRequest, maxIssueCharacters, maxIssues } from "../../src/domain/errors.ts"
-import { parseApiKeyChange, parseNewKey } from "../../src/domain/keys/NewKey.ts"
+import { ApiKeyChange, NewKey } from "../../src/domain/keys/NewKey.ts"
 import { HistoryParameters, RecentParameters } from "../../src/domain/log/QueryHistory.ts"
 import { toUsageQuery, UsageParameters } from "../../src/domain/log/Usage.ts"
 import { decoder, maxListEntries } from "../../src/domain/requests/fields.ts"
 import { parseBulk } from "../../src/domain/search/BulkRequest.ts"
 import { jsonSearchFields, SearchParameters, searchRules } from "../../src/domain/search/SearchRequest.ts"
-import {
-  parseEventSettingsChange,
-  parseNewWebhook,
-  parseWebhookChange
-} from "../../src/domain/webhooks/WebhookRequest.ts"
+import { EventSettingsChange, NewWebhook, WebhookChange } from "../../src/domain/webhooks/WebhookRequest.ts"
 
 /** Fields that nearly fit, beside anything at all. */
 const text = fc.oneof(
@@ -66,7 +62,7 @@ describe("one issue a field", () => {
     ],
     ["a row of a batch", fieldsOf(search, value), firstRow],
     ["POST /v1/bulk", fieldsOf(["queries", ...search], value), parseBulk],
-    ["POST /v1/api-keys", fieldsOf(["name", "type", "other"], value), parseNewKey],
+    ["POST /v1/api-keys", fieldsOf(["name", "type", "other"], value), decoder(NewKey)],
     ["GET /v1/query/recent", fieldsOf(["limit", "other"], parameter), decoder(RecentParameters)],
     [
       "GET /v1/query/history",
@@ -105,13 +101,13 @@ describe("R70: lists", () => {
   /** Every decoder of a body, with the lists that it reads and an entry that each may have. */
   const lists: ReadonlyArray<readonly [string, (raw: unknown) => unknown, object, string, unknown]> = [
     ["POST /v1/bulk", parseBulk, {}, "queries", "a"],
-    ["POST /v1/api-keys", parseNewKey, { name: "a" }, "targets", "alpha_search"],
-    ["POST /v1/api-keys", parseNewKey, { name: "a" }, "networks", "203.0.113.0/24"],
-    ["PATCH /v1/api-keys/{id}", parseApiKeyChange, {}, "networks", "203.0.113.0/24"],
-    ["POST /v1/webhooks", parseNewWebhook, { url: "https://example.com/" }, "events", "credits.low"],
-    ["PATCH /v1/webhooks/{id}", parseWebhookChange, {}, "events", "credits.low"],
-    ["PATCH /v1/webhooks/settings", parseEventSettingsChange, {}, "low_percents", 1],
-    ["PATCH /v1/webhooks/settings", parseEventSettingsChange, {}, "email_events", "credits.low"],
+    ["POST /v1/api-keys", decoder(NewKey), { name: "a" }, "targets", "alpha_search"],
+    ["POST /v1/api-keys", decoder(NewKey), { name: "a" }, "networks", "203.0.113.0/24"],
+    ["PATCH /v1/api-keys/{id}", decoder(ApiKeyChange), {}, "networks", "203.0.113.0/24"],
+    ["POST /v1/webhooks", decoder(NewWebhook), { url: "https://example.com/" }, "events", "credits.low"],
+    ["PATCH /v1/webhooks/{id}", decoder(WebhookChange), {}, "events", "credits.low"],
+    ["PATCH /v1/webhooks/settings", decoder(EventSettingsChange), {}, "low_percents", 1],
+    ["PATCH /v1/webhooks/settings", decoder(EventSettingsChange), {}, "email_events", "credits.low"],
     ["Tavily", decoder(TavilyRequest), { query: "a" }, "include_domains", "example.com"],
     ["Tavily", decoder(TavilyRequest), { query: "a" }, "exclude_domains", "example.com"],
     ["Perplexity", decoder(PerplexityRequest), {}, "query", "a"]

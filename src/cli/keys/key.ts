@@ -5,7 +5,8 @@ import type { InvalidRequest } from "../../domain/errors.ts"
 import { type ApiKey, keyModes } from "../../domain/keys/ApiKey.ts"
 import { maxGraceSeconds } from "../../domain/keys/grace.ts"
 import { type BoundsChange, toChange } from "../../domain/keys/KeyBounds.ts"
-import { maxNameCodePoints, parseApiKeyChange } from "../../domain/keys/NewKey.ts"
+import { ApiKeyChange, maxNameCodePoints } from "../../domain/keys/NewKey.ts"
+import { decoder } from "../../domain/requests/fields.ts"
 import { plural } from "../../domain/text.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
@@ -90,8 +91,10 @@ const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlag
 const wrongBounds = ({ issues }: InvalidRequest): CommandFailed =>
   new CommandFailed({ message: issues.map(({ field, message }) => `${field} ${message}`.trim()).join("; ") })
 
+const decodeBounds = decoder(ApiKeyChange)
+
 const readBounds = (flags: BoundsFlags): Result.Result<BoundsChange, CommandFailed> =>
-  Result.mapBoth(parseApiKeyChange(bodyOf(flags)), { onSuccess: toChange, onFailure: wrongBounds })
+  Result.mapBoth(decodeBounds(bodyOf(flags)), { onSuccess: toChange, onFailure: wrongBounds })
 
 const create = Command.make(
   "create",

@@ -1,5 +1,4 @@
 import { Schema } from "effect"
-import { decoder } from "../requests/fields.ts"
 import { packSizes, soldPlans } from "./Purchase.ts"
 
 const message = "the body must be a JSON object"
@@ -52,8 +51,3 @@ export const BillingSync = Schema.Struct({
     }).check(Schema.isPattern(/^[0-9A-Za-z_-]{1,64}$/, { message: notCheckoutId }))
   )
 }).annotate({ identifier: "BillingSync", message })
-
-export const parseCheckoutRequest = decoder(CheckoutRequest)
-export const parsePlanChange = decoder(PlanChange)
-export const parsePackOrder = decoder(PackOrder)
-export const parseBillingSync = decoder(BillingSync)

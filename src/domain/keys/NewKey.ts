@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { CollapsedText, carriable, decoder } from "../requests/fields.ts"
+import { CollapsedText, carriable } from "../requests/fields.ts"
 import { codePointLength } from "../text.ts"
 import { KeyMode } from "./ApiKey.ts"
 import { graceSeconds } from "./grace.ts"
@@ -35,7 +35,3 @@ export const ApiKeyChange = Schema.Struct(boundsFields).annotate({ identifier: "
 export const KeyRotation = Schema.Struct({
   grace_seconds: graceSeconds("Seconds during which the old secret still works; 0 when absent")
 }).annotate({ identifier: "ApiKeyRotation", message })
-
-export const parseNewKey = decoder(NewKey)
-export const parseApiKeyChange = decoder(ApiKeyChange)
-export const parseKeyRotation = decoder(KeyRotation)

@@ -6,7 +6,7 @@ import { isCarriable, normalizeWhitespace } from "../text.ts"
 /** Undecoded fields: text from a query string (a list if repeated), or any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
 
-export const reportAll = { errors: "all" } as const
+const reportAll = { errors: "all" } as const
 
 /** A lone surrogate, which no query string decodes to, marks a value that could not be decoded. */
 export const undecodable = "\udc00"
@@ -115,6 +115,12 @@ const withMeantFields = (
     const sent = isMissing(issue) ? unknown.find((name) => resembles(name.toLowerCase(), issue.field)) : undefined
     return sent === undefined ? issue : { ...issue, message: `${issue.message}; you sent \`${sent}\` instead` }
   })
+}
+
+/** Cuts the lists of a body as `decoder` does. Returns the same value if none is too long. */
+export const shortener = (schema: Schema.Constraint) => {
+  const names = namesIn(schema.ast)
+  return (raw: unknown): unknown => cutLists(raw, names, maxListEntries)
 }
 
 /** Reads at most `maxEntries` entries of a list, and one more. */

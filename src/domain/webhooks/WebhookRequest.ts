@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { graceSeconds } from "../keys/grace.ts"
 import { addressFault, maxEndpointAddressCharacters } from "../net/publicAddress.ts"
-import { asDigits, decoder, limitedText, Text, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
+import { asDigits, limitedText, Text, wholeNumber, wholeNumberMessage } from "../requests/fields.ts"
 import { EventType } from "./Event.ts"
 
 const message = "the body must be a JSON object"
@@ -97,8 +97,3 @@ export const DeliveryParameters = Schema.Struct({
 /** Accept any text: an unknown ID is `not_found`, not `invalid_request`. */
 export const EndpointId = Schema.String.annotate({ pattern: "^whk_[0-9a-f]{32}$", description: "The webhook's id." })
 export const DeliveryId = Schema.String.annotate({ pattern: "^dlv_[0-9a-f]{32}$", description: "The delivery's id." })
-
-export const parseNewWebhook = decoder(NewWebhook)
-export const parseWebhookChange = decoder(WebhookChange)
-export const parseEventSettingsChange = decoder(EventSettingsChange)
-export const parseSecretRotation = decoder(SecretRotation)

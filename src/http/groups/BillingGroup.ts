@@ -19,7 +19,7 @@ import {
   PaymentFailed,
   PlanUnchanged
 } from "../errors.ts"
-import { Gates } from "../Gates.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const cents = (description: string) => Schema.Int.annotate({ description: `${description}, in cents` })
@@ -110,15 +110,17 @@ export class BillingGroup extends HttpApiGroup.make("billing")
       payload: CheckoutRequest,
       success: Checkout.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, PlanUnchanged, BillingUnavailable, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "openCheckout",
-        summary: "Buy the first subscription",
-        description:
-          "Returns a checkout page. The plan starts when the payment provider reports the payment. If the account already " +
-          "has a subscription, change its plan at /v1/billing/plan."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "openCheckout",
+          summary: "Buy the first subscription",
+          description:
+            "Returns a checkout page. The plan starts when the payment provider reports the payment. If the account already " +
+            "has a subscription, change its plan at /v1/billing/plan."
+        })
+      ),
     HttpApiEndpoint.post("plan", "/v1/billing/plan", {
       payload: PlanChange,
       success: ChangedPlan,
@@ -131,29 +133,33 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         BillingUnavailable,
         InternalError
       ]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "changePlan",
-        summary: "Change the plan",
-        description:
-          "An upgrade is charged and starts immediately; the quota of the current period grows in proportion to the amount " +
-          "paid. A downgrade starts at the end of the period. Requesting the current plan cancels a pending change or " +
-          "cancellation."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "changePlan",
+          summary: "Change the plan",
+          description:
+            "An upgrade is charged and starts immediately; the quota of the current period grows in proportion to the amount " +
+            "paid. A downgrade starts at the end of the period. Requesting the current plan cancels a pending change or " +
+            "cancellation."
+        })
+      ),
     HttpApiEndpoint.post("packs", "/v1/billing/packs", {
       payload: PackOrder,
       success: PackCheckout.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, NoSubscription, BillingUnavailable, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "buyPack",
-        summary: "Buy a credit pack",
-        description:
-          "Returns a checkout page for a single payment. The credits are added when the payment provider reports the " +
-          "payment. Requires an active subscription, whose plan sets the price."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "buyPack",
+          summary: "Buy a credit pack",
+          description:
+            "Returns a checkout page for a single payment. The credits are added when the payment provider reports the " +
+            "payment. Requires an active subscription, whose plan sets the price."
+        })
+      ),
     HttpApiEndpoint.post("portal", "/v1/billing/portal", {
       success: Portal.pipe(HttpApiSchema.status(201)),
       error: [NoSubscription, BillingUnavailable, InternalError]
@@ -168,15 +174,17 @@ export class BillingGroup extends HttpApiGroup.make("billing")
       payload: BillingSync,
       success: BillingState,
       error: [InvalidRequest, BillingUnavailable, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "syncBilling",
-        summary: "Check for new payments",
-        description:
-          "For the page that people see after paying. Asks the payment provider at most once every 5 seconds; in between, " +
-          "returns the recorded state."
-      })
-    )
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "syncBilling",
+          summary: "Check for new payments",
+          description:
+            "For the page that people see after paying. Asks the payment provider at most once every 5 seconds; in between, " +
+            "returns the recorded state."
+        })
+      )
   )
   .annotateEndpointsMerge(accepting("session"))
   .middleware(Gates)

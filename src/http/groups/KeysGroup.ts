@@ -6,7 +6,7 @@ import { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
 import { AnyTarget } from "../../domain/search/Target.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
-import { Gates } from "../Gates.ts"
+import { BodyIsOptional, Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const KeyBudget = Schema.Struct({
@@ -60,43 +60,50 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       payload: NewKey,
       success: IssuedApiKey.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "createApiKey",
-        summary: "Create an API key",
-        description:
-          "Creates a live key without limits unless the body says otherwise. Set an expiry, a budget, targets or networks to " +
-          "limit a key that you share. An account can have at most 50 active keys."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "createApiKey",
+          summary: "Create an API key",
+          description:
+            "Creates a live key without limits unless the body says otherwise. Set an expiry, a budget, targets or networks to " +
+            "limit a key that you share. An account can have at most 50 active keys."
+        })
+      ),
     HttpApiEndpoint.patch("bind", "/v1/api-keys/:id", {
       params,
       payload: ApiKeyChange,
       success: ApiKey,
       error: [InvalidRequest, NotFound, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "changeApiKey",
-        summary: "Change the limits of an API key",
-        description:
-          "Fields that are absent keep their values, and null removes a limit. Credits already spent in the current period " +
-          "still count. The change takes effect within 10 seconds."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "changeApiKey",
+          summary: "Change the limits of an API key",
+          description:
+            "Fields that are absent keep their values, and null removes a limit. Credits already spent in the current period " +
+            "still count. The change takes effect within 10 seconds."
+        })
+      ),
     HttpApiEndpoint.post("rotate", "/v1/api-keys/:id/rotate", {
       params,
       payload: KeyRotation,
       success: IssuedApiKey,
       error: [InvalidRequest, NotFound, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "rotateApiKey",
-        summary: "Replace an API key",
-        description:
-          "Creates a key with the same name, type, limits and remaining budget. The old secret keeps working for " +
-          "grace_seconds; without a grace period it stops working within 10 seconds. The body is optional."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotate(BodyIsOptional, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "rotateApiKey",
+          summary: "Replace an API key",
+          description:
+            "Creates a key with the same name, type, limits and remaining budget. The old secret keeps working for " +
+            "grace_seconds; without a grace period it stops working within 10 seconds. The body is optional."
+        })
+      ),
     HttpApiEndpoint.delete("revoke", "/v1/api-keys/:id", {
       params,
       success: HttpApiSchema.NoContent,

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { PageResult } from "../../domain/pages/PageBody.ts"
 import { PageParameters } from "../../domain/pages/PageRequest.ts"
 import { PagesRequest, PagesResult } from "../../domain/pages/PagesRequest.ts"
-import { accepting, SpendsCredits } from "../Callers.ts"
+import { accepting, SpendsCredits, TakesIdempotencyKey } from "../Callers.ts"
 import {
   IdempotencyInProgress,
   InternalError,
@@ -13,7 +13,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Gates } from "../Gates.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 
 export class PagesGroup extends HttpApiGroup.make("pages")
   .add(
@@ -30,15 +30,17 @@ export class PagesGroup extends HttpApiGroup.make("pages")
         UpstreamError,
         UpstreamTimeout
       ]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "page",
-        summary: "Read one page",
-        description:
-          "Fetches a page of the public web and returns its main text as Markdown or plain text. Costs one credit if " +
-          "the status is 200, and nothing otherwise."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "page",
+          summary: "Read one page",
+          description:
+            "Fetches a page of the public web and returns its main text as Markdown or plain text. Costs one credit if " +
+            "the status is 200, and nothing otherwise."
+        })
+      ),
     HttpApiEndpoint.post("pages", "/v1/pages", {
       payload: PagesRequest,
       success: PagesResult,
@@ -56,5 +58,6 @@ export class PagesGroup extends HttpApiGroup.make("pages")
   )
   .annotateEndpointsMerge(accepting("key", "session", "marketplace"))
   .annotateEndpoints(SpendsCredits, true)
+  .annotateEndpoints(TakesIdempotencyKey, true)
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Pages", description: "The text of web pages" })) {}

@@ -3,7 +3,7 @@ import { BulkRequest } from "../../domain/search/BulkRequest.ts"
 import { BulkResult } from "../../domain/search/BulkResult.ts"
 import { SearchParameters } from "../../domain/search/SearchRequest.ts"
 import { SearchResult } from "../../domain/search/SearchResult.ts"
-import { accepting, SpendsCredits } from "../Callers.ts"
+import { accepting, SpendsCredits, TakesIdempotencyKey } from "../Callers.ts"
 import {
   IdempotencyInProgress,
   InternalError,
@@ -14,7 +14,7 @@ import {
   UpstreamError,
   UpstreamTimeout
 } from "../errors.ts"
-import { Gates } from "../Gates.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 
 export class SearchGroup extends HttpApiGroup.make("search")
   .add(
@@ -31,14 +31,16 @@ export class SearchGroup extends HttpApiGroup.make("search")
         UpstreamError,
         UpstreamTimeout
       ]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "query",
-        summary: "Run one search",
-        description:
-          "Runs one search and returns its organic results. Costs one credit if the status is 200, 502 or 504."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "query",
+          summary: "Run one search",
+          description:
+            "Runs one search and returns its organic results. Costs one credit if the status is 200, 502 or 504."
+        })
+      ),
     HttpApiEndpoint.post("bulk", "/v1/bulk", {
       payload: BulkRequest,
       success: BulkResult,
@@ -56,5 +58,6 @@ export class SearchGroup extends HttpApiGroup.make("search")
   )
   .annotateEndpointsMerge(accepting("key", "session", "marketplace", "demo"))
   .annotateEndpoints(SpendsCredits, true)
+  .annotateEndpoints(TakesIdempotencyKey, true)
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Search", description: "Web searches" })) {}

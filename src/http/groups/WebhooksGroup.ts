@@ -12,7 +12,7 @@ import {
 } from "../../domain/webhooks/WebhookRequest.ts"
 import { accepting } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
-import { Gates, RequestDecoding } from "../Gates.ts"
+import { BodyIsOptional, Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
 const fields = {
@@ -89,15 +89,17 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       payload: NewWebhook,
       success: IssuedWebhook.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "createWebhook",
-        summary: "Add a webhook",
-        description:
-          "Sends the account's events to a URL as signed POST requests (Standard Webhooks). The URL must use https and be " +
-          "on the public internet. An account can have at most 10 webhooks."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "createWebhook",
+          summary: "Add a webhook",
+          description:
+            "Sends the account's events to a URL as signed POST requests (Standard Webhooks). The URL must use https and be " +
+            "on the public internet. An account can have at most 10 webhooks."
+        })
+      ),
     HttpApiEndpoint.get("settings", "/v1/webhooks/settings", {
       success: WebhookSettings,
       error: InternalError
@@ -112,27 +114,31 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       payload: EventSettingsChange,
       success: WebhookSettings,
       error: [InvalidRequest, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "changeWebhookSettings",
-        summary: "Change thresholds and emails",
-        description: "Fields that are absent keep their values. A threshold that was already crossed sends nothing."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "changeWebhookSettings",
+          summary: "Change thresholds and emails",
+          description: "Fields that are absent keep their values. A threshold that was already crossed sends nothing."
+        })
+      ),
     HttpApiEndpoint.patch("change", "/v1/webhooks/:id", {
       params,
       payload: WebhookChange,
       success: Webhook,
       error: [InvalidRequest, NotFound, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "changeWebhook",
-        summary: "Change a webhook",
-        description:
-          "Fields that are absent keep their values. Disabling the webhook stops pending deliveries, which you can send again " +
-          "later. Changing the URL drops them: earlier events are never sent to the new URL."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "changeWebhook",
+          summary: "Change a webhook",
+          description:
+            "Fields that are absent keep their values. Disabling the webhook stops pending deliveries, which you can send again " +
+            "later. Changing the URL drops them: earlier events are never sent to the new URL."
+        })
+      ),
     HttpApiEndpoint.delete("remove", "/v1/webhooks/:id", {
       params,
       success: HttpApiSchema.NoContent,
@@ -162,13 +168,16 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       payload: SecretRotation,
       success: IssuedWebhook,
       error: [InvalidRequest, NotFound, InternalError]
-    }).annotateMerge(
-      OpenApi.annotations({
-        identifier: "rotateWebhook",
-        summary: "Replace a webhook's secret",
-        description: "Deliveries are also signed with the old secret for grace_seconds, one day by default."
-      })
-    ),
+    })
+      .middleware(RequestDecoding)
+      .annotate(BodyIsOptional, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "rotateWebhook",
+          summary: "Replace a webhook's secret",
+          description: "Deliveries are also signed with the old secret for grace_seconds, one day by default."
+        })
+      ),
     HttpApiEndpoint.get("deliveries", "/v1/webhooks/:id/deliveries", {
       params,
       query: DeliveryParameters,

@@ -5,13 +5,12 @@ import type { InvalidRequest } from "../../domain/errors.ts"
 import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts"
 import type { AnyRowBody, AskedRows } from "../../services/search/Batch.ts"
 import type { Batches } from "../../services/search/Batches.ts"
-import { addLogFields, CurrentRequest, type RequestState, setHeaders } from "../CurrentRequest.ts"
+import { addLogFields, CurrentRequest, type RequestState } from "../CurrentRequest.ts"
 import { CurrentPrincipal } from "../Gates.ts"
 import { jsonLines, wantsLines } from "../requests/accept.ts"
 import { readJson } from "../requests/body.ts"
-import { withKey } from "../requests/idempotencyKey.ts"
-import { quotaHeadersOf } from "../responses/headers.ts"
-import { withQuotaHeaders, withQuotaOfError } from "../responses/quota.ts"
+import { idempotencyKey, withKeyIssue } from "../requests/idempotencyKey.ts"
+import { receiptOf, withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 
 export interface BatchForm<Q, B> {
@@ -24,17 +23,19 @@ export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: Bat
   Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const state = yield* CurrentRequest
     const principal = yield* CurrentPrincipal
-    const body = form.parse(yield* readJson(request))
-    const [rows, keyed] = yield* Effect.fromResult(withKey(request, principal, body))
+    const rows = yield* Effect.catch(Effect.fromResult(form.parse(yield* readJson(request))), (failure) =>
+      Effect.flatMap(withKeyIssue(failure), Effect.fail)
+    )
+    const keyed = yield* idempotencyKey
     const inLines = wantsLines(request.headers.accept)
     if (inLines && keyed === undefined) {
-      return yield* withQuotaOfError(state, streamed(state, batches, form, principal, rows))
+      return yield* streamed(state, batches, form, principal, rows)
     }
     const settlement = yield* withQuotaHeaders(
-      state,
       keyed === undefined
         ? batches.run(principal, rows)
-        : withRetryAfter(batches.runKeyed(keyed.principal, rows, keyed.key))
+        : withRetryAfter(batches.runKeyed(keyed.principal, rows, keyed.key)),
+      receiptOf
     )
     return inLines
       ? wholeLinesResponse(form, settlement.body, settlement.receipt.creditsUsed)
@@ -59,13 +60,12 @@ const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
   let isWhole = false
   const closed = yield* Deferred.make<void>()
   yield* Effect.addFinalizer(() => Deferred.succeed(closed, undefined))
-  const started = yield* batches.stream(principal, rows)
+  const started = yield* withQuotaHeaders(batches.stream(principal, rows), ({ before }) => ({ before }))
   state.work.push(
     Effect.map(Deferred.await(closed), () => {
       if (!isWhole) addLogFields(state, { outcome: "cut" })
     })
   )
-  setHeaders(state, quotaHeadersOf(started.before))
   const next = Effect.timeoutOption(started.take, heartbeatInterval)
   const lines = Stream.unfold(false, (isLast) => {
     isWhole = isLast

@@ -1,11 +1,5 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import {
-  parseBillingSync,
-  parseCheckoutRequest,
-  parsePackOrder,
-  parsePlanChange
-} from "../../domain/billing/BillingRequest.ts"
 import { currency, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { PlanTable } from "../../domain/credits/Plan.ts"
 import {
@@ -19,7 +13,6 @@ import { Api } from "../Api.ts"
 import { currentAccount } from "../Gates.ts"
 import type * as wire from "../groups/BillingGroup.ts"
 import { clientIp } from "../middleware/clientAddress.ts"
-import { readJson } from "../requests/body.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 
 const offersOf = (plans: PlanTable) =>
@@ -57,7 +50,6 @@ const toState = (
 
 const toCheckout = ({ expiresAt, url }: CheckoutPage) => ({ checkout_url: url, expires_at: expiresAt })
 
-/** Raw, because `readJson` limits the body size. Handlers decode with the payload's schema. */
 export const layer = HttpApiBuilder.group(
   Api,
   "billing",
@@ -65,49 +57,32 @@ export const layer = HttpApiBuilder.group(
     const billing = yield* Billing
     const plans = yield* Plans
 
-    return handlers
-      .handleAll({
-        state: Effect.fnUntraced(function* () {
-          return toState(plans, yield* billing.state(yield* currentAccount))
-        }),
-        portal: Effect.fnUntraced(function* () {
-          const { expiresAt, url } = yield* billing.portal(yield* currentAccount)
-          return { portal_url: url, expires_at: expiresAt }
-        }, withRetryAfter)
-      })
-      .handleRaw(
-        "checkout",
-        Effect.fnUntraced(function* ({ request }) {
-          const { plan } = yield* Effect.fromResult(parseCheckoutRequest(yield* readJson(request)))
-          return toCheckout(yield* billing.checkout(yield* currentAccount, plan, yield* clientIp))
-        }, withRetryAfter)
-      )
-      .handleRaw(
-        "plan",
-        Effect.fnUntraced(function* ({ request }) {
-          const { plan, when } = yield* Effect.fromResult(parsePlanChange(yield* readJson(request)))
-          const changed = yield* billing.changePlan(yield* currentAccount, plan, when)
-          return {
-            plan: changed.plan,
-            pending_plan: changed.pendingPlan ?? null,
-            effective_at: changed.effectiveAt
-          }
-        }, withRetryAfter)
-      )
-      .handleRaw(
-        "packs",
-        Effect.fnUntraced(function* ({ request }) {
-          const order = yield* Effect.fromResult(parsePackOrder(yield* readJson(request)))
-          const page = yield* billing.buyPack(yield* currentAccount, order.credits, yield* clientIp)
-          return { ...toCheckout(page), credits: page.credits, price: page.price }
-        }, withRetryAfter)
-      )
-      .handleRaw(
-        "sync",
-        Effect.fnUntraced(function* ({ request }) {
-          const { checkout_id } = yield* Effect.fromResult(parseBillingSync(yield* readJson(request)))
-          return toState(plans, yield* billing.sync(yield* currentAccount, checkout_id))
-        }, withRetryAfter)
-      )
+    return handlers.handleAll({
+      state: Effect.fnUntraced(function* () {
+        return toState(plans, yield* billing.state(yield* currentAccount))
+      }),
+      checkout: Effect.fnUntraced(function* ({ payload }) {
+        return toCheckout(yield* billing.checkout(yield* currentAccount, payload.plan, yield* clientIp))
+      }, withRetryAfter),
+      plan: Effect.fnUntraced(function* ({ payload }) {
+        const changed = yield* billing.changePlan(yield* currentAccount, payload.plan, payload.when)
+        return {
+          plan: changed.plan,
+          pending_plan: changed.pendingPlan ?? null,
+          effective_at: changed.effectiveAt
+        }
+      }, withRetryAfter),
+      packs: Effect.fnUntraced(function* ({ payload }) {
+        const page = yield* billing.buyPack(yield* currentAccount, payload.credits, yield* clientIp)
+        return { ...toCheckout(page), credits: page.credits, price: page.price }
+      }, withRetryAfter),
+      portal: Effect.fnUntraced(function* () {
+        const { expiresAt, url } = yield* billing.portal(yield* currentAccount)
+        return { portal_url: url, expires_at: expiresAt }
+      }, withRetryAfter),
+      sync: Effect.fnUntraced(function* ({ payload }) {
+        return toState(plans, yield* billing.sync(yield* currentAccount, payload.checkout_id))
+      }, withRetryAfter)
+    })
   })
 )

@@ -3,11 +3,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import { unauthorized } from "../../domain/errors.ts"
 import type { ApiKey } from "../../domain/keys/ApiKey.ts"
 import { toChange } from "../../domain/keys/KeyBounds.ts"
-import { parseApiKeyChange, parseKeyRotation, parseNewKey } from "../../domain/keys/NewKey.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Gates.ts"
-import { readJson, readOptionalJson } from "../requests/body.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -15,42 +13,28 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const keys = yield* KeyStore
 
-    return handlers
-      .handleAll({
-        list: Effect.fnUntraced(function* () {
-          return { api_keys: (yield* keys.list((yield* currentAccount).id)).map(toKey) }
-        }),
-        revoke: Effect.fnUntraced(function* ({ params }) {
-          yield* keys.revokeOwn((yield* currentAccount).id, params.id)
-        })
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* () {
+        return { api_keys: (yield* keys.list((yield* currentAccount).id)).map(toKey) }
+      }),
+      create: Effect.fnUntraced(function* ({ payload: { name, type = "live", ...bounds } }) {
+        const account = yield* currentAccount
+        // An account deleted after authentication has no valid credential.
+        const issued = keys
+          .create(account.id, { label: name, mode: type, bounds: toChange(bounds) })
+          .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
+        return toIssued(yield* issued)
+      }),
+      bind: Effect.fnUntraced(function* ({ params, payload }) {
+        return toKey(yield* keys.bindOwn((yield* currentAccount).id, params.id, toChange(payload)))
+      }),
+      rotate: Effect.fnUntraced(function* ({ params, payload }) {
+        return toIssued(yield* keys.rotateOwn((yield* currentAccount).id, params.id, payload.grace_seconds))
+      }),
+      revoke: Effect.fnUntraced(function* ({ params }) {
+        yield* keys.revokeOwn((yield* currentAccount).id, params.id)
       })
-      .handleRaw(
-        "create",
-        // Raw, because `readJson` limits the body size.
-        Effect.fnUntraced(function* ({ request }) {
-          const { name, type = "live", ...bounds } = yield* Effect.fromResult(parseNewKey(yield* readJson(request)))
-          const account = yield* currentAccount
-          // An account deleted after authentication has no valid credential.
-          const issued = keys
-            .create(account.id, { label: name, mode: type, bounds: toChange(bounds) })
-            .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
-          return toIssued(yield* issued)
-        })
-      )
-      .handleRaw(
-        "bind",
-        Effect.fnUntraced(function* ({ params, request }) {
-          const change = yield* Effect.fromResult(parseApiKeyChange(yield* readJson(request)))
-          return toKey(yield* keys.bindOwn((yield* currentAccount).id, params.id, toChange(change)))
-        })
-      )
-      .handleRaw(
-        "rotate",
-        Effect.fnUntraced(function* ({ params, request }) {
-          const rotation = yield* Effect.fromResult(parseKeyRotation((yield* readOptionalJson(request)) ?? {}))
-          return toIssued(yield* keys.rotateOwn((yield* currentAccount).id, params.id, rotation.grace_seconds))
-        })
-      )
+    })
   })
 )
 

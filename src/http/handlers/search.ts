@@ -1,52 +1,52 @@
 import { Effect } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
 import { parseBulk } from "../../domain/search/BulkRequest.ts"
 import type { RowBody } from "../../domain/search/BulkResult.ts"
-import { parseParameters, type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
+import { type SearchRequest, toSearch } from "../../domain/search/SearchRequest.ts"
 import { Bulk } from "../../services/search/Bulk.ts"
 import { Search, type SearchSettlement } from "../../services/search/Search.ts"
+import { Api } from "../Api.ts"
 import { CurrentRequest, type Timing } from "../CurrentRequest.ts"
 import { CurrentPrincipal } from "../Gates.ts"
-import { SearchGroup } from "../groups/SearchGroup.ts"
-import { withKey } from "../requests/idempotencyKey.ts"
-import { withQuotaHeaders } from "../responses/quota.ts"
+import { idempotencyKey } from "../requests/idempotencyKey.ts"
+import { receiptOf, withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { SendsServerTiming } from "../responses/serverTiming.ts"
-import { makeGatedRoute } from "../routes.ts"
 import { type BatchForm, batch } from "./batches.ts"
 import { encodeBulk, encodeLines, searchResponse } from "./searchResponses.ts"
 
-type Request = HttpServerRequest.HttpServerRequest
-
-/** Bypasses the declared schemas, which would check every row again. Contract tests cover the output. */
-const query = (search: Search["Service"], isTimed: boolean) =>
-  Effect.fnUntraced(function* (request: Request) {
-    const state = yield* CurrentRequest
-    const principal = yield* CurrentPrincipal
-    const decoded = parseParameters(yield* HttpServerRequest.ParsedSearchParams)
-    const [parameters, keyed] = yield* Effect.fromResult(withKey(request, principal, decoded))
-    const asked = yield* Effect.fromResult(toSearch(parameters))
-    const settlement = yield* withQuotaHeaders(
-      state,
-      keyed === undefined
-        ? search.run(principal, asked)
-        : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key))
-    )
-    if (isTimed) state.timing = searchTiming(settlement)
-    return searchResponse(yield* Effect.fromResult(settlement.body))
-  })
-
 const bulkForm: BatchForm<SearchRequest, RowBody> = { parse: parseBulk, encodeBody: encodeBulk, encodeLines }
 
-export const layer = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    const gatedRoute = yield* makeGatedRoute
-    const { endpoints } = SearchGroup
-    const routes = {
-      query: gatedRoute(endpoints.query, query(yield* Search, yield* SendsServerTiming)),
-      bulk: gatedRoute(endpoints.bulk, batch(yield* Bulk, bulkForm))
-    } satisfies Record<keyof typeof endpoints, unknown>
-    yield* router.addAll(Object.values(routes))
+/** Responses bypass the declared schemas, which would check every row again. Contract tests cover the output. */
+export const layer = HttpApiBuilder.group(
+  Api,
+  "search",
+  Effect.fn(function* (handlers) {
+    const search = yield* Search
+    const isTimed = yield* SendsServerTiming
+    const runBatch = batch(yield* Bulk, bulkForm)
+
+    return (
+      handlers
+        .handle(
+          "query",
+          Effect.fnUntraced(function* ({ query }) {
+            const principal = yield* CurrentPrincipal
+            const keyed = yield* idempotencyKey
+            const asked = yield* Effect.fromResult(toSearch(query))
+            const settlement = yield* withQuotaHeaders(
+              keyed === undefined
+                ? search.run(principal, asked)
+                : withRetryAfter(search.runKeyed(keyed.principal, asked, keyed.key)),
+              receiptOf
+            )
+            if (isTimed) (yield* CurrentRequest).timing = searchTiming(settlement)
+            return searchResponse(yield* Effect.fromResult(settlement.body))
+          })
+        )
+        // Raw, because an invalid row of the declared body is an error of that row alone (R16).
+        .handleRaw("bulk", ({ request }) => runBatch(request))
+    )
   })
 )
 

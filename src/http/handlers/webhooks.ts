@@ -1,15 +1,8 @@
 import { Effect, Redacted } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { maxGraceSeconds } from "../../domain/keys/grace.ts"
 import { type Delivery, type Endpoint, type EventSettings, shownError } from "../../domain/webhooks/Event.ts"
-import {
-  defaultDeliveriesListed,
-  parseEventSettingsChange,
-  parseNewWebhook,
-  parseSecretRotation,
-  parseWebhookChange
-} from "../../domain/webhooks/WebhookRequest.ts"
+import { defaultDeliveriesListed, type EventSettingsChange } from "../../domain/webhooks/WebhookRequest.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { EventEmails } from "../../services/webhooks/EventEmails.ts"
@@ -17,7 +10,7 @@ import { type IssuedEndpoint, Webhooks } from "../../services/webhooks/Webhooks.
 import { Api } from "../Api.ts"
 import { currentAccount } from "../Gates.ts"
 import { limitDeliveries } from "../middleware/deliveryLimit.ts"
-import { announceBusy, readJson, readOptionalJson } from "../requests/body.ts"
+import { announceBusy } from "../requests/body.ts"
 import { CurrentIntake } from "../requests/Intake.ts"
 
 const toDelivery = (delivery: Delivery) => ({
@@ -72,11 +65,10 @@ const settingsHandlers = Effect.gen(function* () {
       return encode(yield* books.settings((yield* currentAccount).id))
     }),
     changeSettings: Effect.fnUntraced(function* ({
-      request
+      payload: body
     }: {
-      readonly request: HttpServerRequest.HttpServerRequest
+      readonly payload: typeof EventSettingsChange.Type
     }) {
-      const body = yield* Effect.fromResult(parseEventSettingsChange(yield* readJson(request)))
       const changed = yield* books.changeSettings((yield* currentAccount).id, {
         ...(body.low_percents === undefined ? {} : { lowPercents: body.low_percents.toSorted((a, b) => a - b) }),
         ...(body.low_balance === undefined ? {} : { lowBalance: body.low_balance }),
@@ -90,7 +82,6 @@ const settingsHandlers = Effect.gen(function* () {
 const limitedAccount = (limiter: RateLimiter["Service"]) =>
   Effect.tap(currentAccount, ({ id }) => limitDeliveries(limiter, id))
 
-/** Some handlers are raw, because `readJson` limits the body size. They decode with the payload's schema. */
 export const layer = HttpApiBuilder.group(
   Api,
   "webhooks",
@@ -100,54 +91,40 @@ export const layer = HttpApiBuilder.group(
     const webhooks = yield* Webhooks
     const { changeSettings, settings } = yield* settingsHandlers
 
-    return handlers
-      .handleAll({
-        list: Effect.fnUntraced(function* () {
-          return { webhooks: (yield* books.endpoints((yield* currentAccount).id)).map(toWebhook) }
-        }),
-        settings,
-        remove: Effect.fnUntraced(function* ({ params }) {
-          yield* books.removeEndpoint((yield* currentAccount).id, params.id)
-        }),
-        test: Effect.fnUntraced(function* ({ params }) {
-          return toDelivery(yield* webhooks.test((yield* limitedAccount(limiter)).id, params.id))
-        }),
-        deliveries: Effect.fnUntraced(function* ({ params, query }) {
-          const page = { after: query.cursor, limit: query.limit ?? defaultDeliveriesListed }
-          const { deliveries, next } = yield* books.deliveries((yield* currentAccount).id, params.id, page)
-          return { deliveries: deliveries.map(toDelivery), next_cursor: next ?? null }
-        }),
-        redeliver: Effect.fnUntraced(function* ({ params }) {
-          const { id } = yield* limitedAccount(limiter)
-          return toDelivery(yield* books.redeliver(id, params.id, params.delivery))
-        })
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* () {
+        return { webhooks: (yield* books.endpoints((yield* currentAccount).id)).map(toWebhook) }
+      }),
+      create: Effect.fnUntraced(function* ({ payload: { events = [], url } }) {
+        const { id } = yield* currentAccount
+        return toIssued(yield* awaitLookup(id, webhooks.create(id, url, events)))
+      }),
+      settings,
+      changeSettings,
+      change: Effect.fnUntraced(function* ({ params, payload: { events, ...change } }) {
+        const types = events === undefined ? {} : { types: events }
+        const { id } = yield* currentAccount
+        const changed = webhooks.change(id, params.id, { ...change, ...types })
+        return toWebhook(yield* change.url === undefined ? changed : awaitLookup(id, changed))
+      }),
+      remove: Effect.fnUntraced(function* ({ params }) {
+        yield* books.removeEndpoint((yield* currentAccount).id, params.id)
+      }),
+      test: Effect.fnUntraced(function* ({ params }) {
+        return toDelivery(yield* webhooks.test((yield* limitedAccount(limiter)).id, params.id))
+      }),
+      rotate: Effect.fnUntraced(function* ({ params, payload: { grace_seconds = maxGraceSeconds } }) {
+        return toIssued(yield* webhooks.rotate((yield* currentAccount).id, params.id, grace_seconds * 1000))
+      }),
+      deliveries: Effect.fnUntraced(function* ({ params, query }) {
+        const page = { after: query.cursor, limit: query.limit ?? defaultDeliveriesListed }
+        const { deliveries, next } = yield* books.deliveries((yield* currentAccount).id, params.id, page)
+        return { deliveries: deliveries.map(toDelivery), next_cursor: next ?? null }
+      }),
+      redeliver: Effect.fnUntraced(function* ({ params }) {
+        const { id } = yield* limitedAccount(limiter)
+        return toDelivery(yield* books.redeliver(id, params.id, params.delivery))
       })
-      .handleRaw(
-        "create",
-        Effect.fnUntraced(function* ({ request }) {
-          const { events = [], url } = yield* Effect.fromResult(parseNewWebhook(yield* readJson(request)))
-          const { id } = yield* currentAccount
-          return toIssued(yield* awaitLookup(id, webhooks.create(id, url, events)))
-        })
-      )
-      .handleRaw("changeSettings", changeSettings)
-      .handleRaw(
-        "change",
-        Effect.fnUntraced(function* ({ params, request }) {
-          const { events, ...change } = yield* Effect.fromResult(parseWebhookChange(yield* readJson(request)))
-          const types = events === undefined ? {} : { types: events }
-          const { id } = yield* currentAccount
-          const changed = webhooks.change(id, params.id, { ...change, ...types })
-          return toWebhook(yield* change.url === undefined ? changed : awaitLookup(id, changed))
-        })
-      )
-      .handleRaw(
-        "rotate",
-        Effect.fnUntraced(function* ({ params, request }) {
-          const body = yield* Effect.fromResult(parseSecretRotation((yield* readOptionalJson(request)) ?? {}))
-          const graceMs = (body.grace_seconds ?? maxGraceSeconds) * 1000
-          return toIssued(yield* webhooks.rotate((yield* currentAccount).id, params.id, graceMs))
-        })
-      )
+    })
   })
 )

@@ -175,17 +175,18 @@ export const readText = (
   )
 }
 
-/** Reads an optional JSON body; undefined if it is empty. */
-export const readOptionalJson = (
+/** Reads the text of an optional JSON body, which needs no content type if it is empty. */
+export const readOptionalText = (
   request: HttpServerRequest.HttpServerRequest
-): Effect.Effect<unknown, InvalidRequest | RateLimited> =>
+): Effect.Effect<string, InvalidRequest | RateLimited> =>
   request.headers["content-type"] === undefined
     ? Effect.flatMap(readBytes(request, "authenticated"), (bytes) =>
-        bytes.length === 0 ? Effect.undefined : Effect.fail(notJson)
+        bytes.length === 0 ? Effect.succeed("") : Effect.fail(notJson)
       )
-    : Effect.flatMap(readText(request), (text) => (text === "" ? Effect.undefined : parseJson(text)))
+    : readText(request)
 
-const parseJson = (text: string) => Effect.try({ try: (): unknown => JSON.parse(text), catch: () => malformedJson })
+export const parseJson = (text: string): Effect.Effect<unknown, InvalidRequest> =>
+  Effect.try({ try: (): unknown => JSON.parse(text), catch: () => malformedJson })
 
 export const readJson = (
   request: HttpServerRequest.HttpServerRequest,

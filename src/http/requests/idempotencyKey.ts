@@ -1,8 +1,9 @@
-import { Result } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Effect, Result } from "effect"
+import { HttpServerRequest } from "effect/http"
 import type { AccountPrincipal, Principal } from "../../domain/accounts/Principal.ts"
 import { InvalidRequest, type Issue } from "../../domain/errors.ts"
 import { idempotencyHeader, parseIdempotencyKey } from "../../domain/search/IdempotencyKey.ts"
+import { CurrentPrincipal } from "../Gates.ts"
 
 export interface Keyed {
   readonly principal: AccountPrincipal
@@ -21,26 +22,27 @@ const keyOf = (
   return Result.map(parseIdempotencyKey(header), (key) => ({ principal, key }))
 }
 
-const withKeyIssue = (
-  request: HttpServerRequest.HttpServerRequest,
-  principal: Principal,
-  failure: InvalidRequest
-): InvalidRequest => {
-  const keyed = keyOf(request, principal)
-  if (keyed === undefined || Result.isSuccess(keyed)) return failure
-  return InvalidRequest.fromIssues([...failure.issues, keyed.failure])
-}
+const currentKey = Effect.map(
+  Effect.all([HttpServerRequest.HttpServerRequest, CurrentPrincipal]),
+  ([request, principal]) => keyOf(request, principal)
+)
 
-export const withKey = <A>(
-  request: HttpServerRequest.HttpServerRequest,
-  principal: Principal,
-  decoded: Result.Result<A, InvalidRequest>
-): Result.Result<readonly [A, Keyed | undefined], InvalidRequest> => {
-  if (Result.isFailure(decoded)) return Result.fail(withKeyIssue(request, principal, decoded.failure))
-  const keyed = keyOf(request, principal)
-  if (keyed === undefined) return Result.succeed([decoded.success, undefined])
-  return Result.mapBoth(keyed, {
-    onSuccess: (keyed) => [decoded.success, keyed] as const,
-    onFailure: (issue) => InvalidRequest.fromIssues([issue])
-  })
-}
+/** The request's key, or undefined. */
+export const idempotencyKey: Effect.Effect<
+  Keyed | undefined,
+  InvalidRequest,
+  HttpServerRequest.HttpServerRequest | CurrentPrincipal
+> = Effect.flatMap(currentKey, (keyed) => {
+  if (keyed === undefined) return Effect.undefined
+  return Effect.fromResult(Result.mapError(keyed, (issue) => InvalidRequest.fromIssues([issue])))
+})
+
+/** Adds the issue of an invalid key to those of other fields. */
+export const withKeyIssue = (
+  failure: InvalidRequest
+): Effect.Effect<InvalidRequest, never, HttpServerRequest.HttpServerRequest | CurrentPrincipal> =>
+  Effect.map(currentKey, (keyed) =>
+    keyed === undefined || Result.isSuccess(keyed)
+      ? failure
+      : InvalidRequest.fromIssues([...failure.issues, keyed.failure])
+  )

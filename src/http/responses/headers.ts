@@ -1,5 +1,4 @@
-import { type Allowance, remaining } from "../../domain/credits/Allowance.ts"
-import type { QuotaExceeded } from "../../domain/errors.ts"
+import { remaining } from "../../domain/credits/Allowance.ts"
 import type { Receipt } from "../../services/credits/Metering.ts"
 import { type RateLimitDecision, windowMs } from "../../services/credits/RateLimiter.ts"
 
@@ -19,8 +18,14 @@ export const rateLimitHeaders = (decision: RateLimitDecision): Readonly<Record<s
 
 const seconds = (millis: number): string => String(Math.ceil(millis / 1000))
 
-export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Receipt): Readonly<Record<string, string>> => {
-  const cost = { "x-credits-used": String(creditsUsed), ...(isReplay ? { "idempotent-replayed": "true" } : {}) }
+/** The credits of a response. A streamed batch knows its cost and the balance only at its end (R46). */
+export type Spent = Pick<Receipt, "before" | "isReplay"> & Partial<Pick<Receipt, "creditsUsed" | "balance">>
+
+export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Spent): Readonly<Record<string, string>> => {
+  const cost = {
+    ...(creditsUsed === undefined ? {} : { "x-credits-used": String(creditsUsed) }),
+    ...(isReplay ? { "idempotent-replayed": "true" } : {})
+  }
   return before?.quota === undefined
     ? cost
     : {
@@ -28,29 +33,7 @@ export const quotaHeaders = ({ balance, before, creditsUsed, isReplay }: Receipt
         "x-quota-limit": String(before.quota),
         "x-quota-used": String(before.used),
         "x-quota-remaining": String(remaining(before)),
-        "x-credits-balance": String(balance),
+        ...(balance === undefined ? {} : { "x-credits-balance": String(balance) }),
         ...(before.resetsAt === undefined ? {} : { "x-quota-reset": seconds(before.resetsAt) })
       }
-}
-
-/** Quota headers of a streamed response. Its cost is not known yet; the summary reports it (R46). */
-export const quotaHeadersOf = (before: Allowance | undefined): Readonly<Record<string, string>> => {
-  const {
-    "x-credits-balance": _,
-    "x-credits-used": __,
-    ...headers
-  } = quotaHeaders({ creditsUsed: 0, before, balance: 0 })
-  return headers
-}
-
-export const quotaErrorHeaders = (error: QuotaExceeded): Readonly<Record<string, string>> => {
-  const before: Allowance = {
-    plan: error.plan,
-    quota: error.quota,
-    used: error.creditsUsed,
-    balance: error.balance,
-    periodStart: undefined,
-    resetsAt: error.resetsAt ?? undefined
-  }
-  return quotaHeaders({ creditsUsed: 0, before, balance: error.balance })
 }

@@ -1,26 +1,32 @@
 import { Effect } from "effect"
-import type { Receipt } from "../../services/credits/Metering.ts"
+import type { QuotaExceeded } from "../../domain/errors.ts"
 import type { KeyError, SingleError } from "../../services/search/Singles.ts"
-import { type RequestState, setHeaders } from "../CurrentRequest.ts"
-import { quotaErrorHeaders, quotaHeaders } from "./headers.ts"
+import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
+import { quotaHeaders, type Spent } from "./headers.ts"
 
-/** Adds the headers of an error for which the credits did not suffice. */
-export const withQuotaOfError = <A, E extends SingleError | KeyError, R>(
-  state: RequestState,
-  run: Effect.Effect<A, E, R>
+const spentOfError = ({ balance, creditsUsed, plan, quota, resetsAt }: QuotaExceeded): Spent => ({
+  creditsUsed: 0,
+  balance,
+  before: { plan, quota, used: creditsUsed, balance, periodStart: undefined, resetsAt: resetsAt ?? undefined }
+})
+
+/** Adds the headers of the charge and the remaining credits, also to an error for which the credits did not suffice. */
+export const withQuotaHeaders = <A, E extends SingleError | KeyError, R>(
+  run: Effect.Effect<A, E, R>,
+  spentOf: (success: A) => Spent
 ): Effect.Effect<A, E, R> =>
-  Effect.tapError(run, (error) =>
-    Effect.sync(() => {
-      if (error._tag === "quota_exceeded") setHeaders(state, quotaErrorHeaders(error))
-    })
+  Effect.flatMap(CurrentRequest, (state) =>
+    run.pipe(
+      Effect.tapError((error) =>
+        Effect.sync(() => {
+          if (error._tag === "quota_exceeded") setHeaders(state, quotaHeaders(spentOfError(error)))
+        })
+      ),
+      Effect.map((success) => {
+        setHeaders(state, quotaHeaders(spentOf(success)))
+        return success
+      })
+    )
   )
 
-/** Adds the headers with the charge and the remaining credits. */
-export const withQuotaHeaders = <A extends { readonly receipt: Receipt }, E extends SingleError | KeyError, R>(
-  state: RequestState,
-  run: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Effect.map(withQuotaOfError(state, run), (settlement) => {
-    setHeaders(state, quotaHeaders(settlement.receipt))
-    return settlement
-  })
+export const receiptOf = <Receipt>({ receipt }: { readonly receipt: Receipt }): Receipt => receipt

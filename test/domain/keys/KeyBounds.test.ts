@@ -10,7 +10,10 @@ import {
   readNetworks,
   unbounded
 } from "../../../src/domain/keys/KeyBounds.ts"
-import { parseApiKeyChange } from "../../../src/domain/keys/NewKey.ts"
+import { ApiKeyChange } from "../../../src/domain/keys/NewKey.ts"
+import { decoder } from "../../../src/domain/requests/fields.ts"
+
+const parseApiKeyChange = decoder(ApiKeyChange)
 
 const address = (text: string) => NetAddress.toCanonical(NetAddress.ipFromStringUnsafe(text))
 const within = (network: string, text: string) => isWithin(readNetworks([network]), address(text))

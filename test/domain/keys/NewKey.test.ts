@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import fc from "fast-check"
-import { parseNewKey } from "../../../src/domain/keys/NewKey.ts"
+import { NewKey } from "../../../src/domain/keys/NewKey.ts"
+import { decoder } from "../../../src/domain/requests/fields.ts"
+
+const parseNewKey = decoder(NewKey)
 
 const issuesOf = (body: unknown) =>
   Result.match(parseNewKey(body), { onSuccess: () => [], onFailure: ({ issues }) => issues.map(({ field }) => field) })

@@ -5,14 +5,16 @@ import type { Scope } from "effect/Scope"
 import { UpstreamError } from "../../../../src/domain/errors.ts"
 import type { SearchRequest } from "../../../../src/domain/search/SearchRequest.ts"
 import { AccountGroup } from "../../../../src/http/groups/AccountGroup.ts"
+import { PagesGroup } from "../../../../src/http/groups/PagesGroup.ts"
+import { SearchGroup } from "../../../../src/http/groups/SearchGroup.ts"
 import * as account from "../../../../src/http/handlers/account.ts"
 import * as pages from "../../../../src/http/handlers/pages.ts"
 import * as search from "../../../../src/http/handlers/search.ts"
 import * as Cors from "../../../../src/http/middleware/Cors.ts"
 import * as Edge from "../../../../src/http/middleware/Edge.ts"
+import * as Gates from "../../../../src/http/middleware/gates.ts"
 import * as RequestDecoding from "../../../../src/http/middleware/RequestDecoding.ts"
 import { maxBodyBytes } from "../../../../src/http/requests/body.ts"
-import { gates } from "../../../../src/http/routes.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
@@ -28,14 +30,14 @@ import { web } from "./web.ts"
  * Nothing of the service is written a second time here.
  */
 
-/** The account's routes, with the identity of the whole API, because its handlers are those of the whole API. */
-const AccountApi = HttpApi.make("quarry").add(AccountGroup)
+/** The routes that accept keys, with the identity of the whole API, because their handlers are those of the whole API. */
+const KeyApi = HttpApi.make("quarry").add(SearchGroup, PagesGroup, AccountGroup)
 
-/** The routes that accept keys. */
 export const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(AccountApi).pipe(Layer.provide(account.layer), Layer.provide([gates, RequestDecoding.layer])),
-  search.layer,
-  pages.layer,
+  HttpApiBuilder.layer(KeyApi).pipe(
+    Layer.provide([search.layer, pages.layer, account.layer]),
+    Layer.provide([Gates.layer, RequestDecoding.layer])
+  ),
   Cors.layer,
   Edge.layer
 ).pipe(Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, maxBodyBytes)))
