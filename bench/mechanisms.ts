@@ -9,9 +9,9 @@ import { rowsOf } from "../src/layers/sql/Rows.ts"
 import { LoggedRow } from "../src/layers/sql/search/LogRow.ts"
 import * as SpanQueue from "../src/layers/telemetry/spans/SpanQueue.ts"
 import * as SpanTracer from "../src/layers/telemetry/spans/SpanTracer.ts"
-import { Deadlines } from "../src/services/search/Deadlines.ts"
 import { counter } from "../src/services/telemetry/Instrument.ts"
 import { withSpan } from "../src/services/telemetry/Tracing.ts"
+import { Deadlines } from "../src/services/waiting/Deadlines.ts"
 
 /*
  * Compares the CPU time of our own mechanisms with the library calls that they replace, alternating in one process,
@@ -170,7 +170,7 @@ const comparisons: Effect.Effect<ReadonlyArray<Comparison>, never, Scope.Scope> 
     ),
     compare(
       "a deadline for an effect of one step",
-      Effect.suspend(() => deadlines.within(Effect.yieldNow, deadlines.after(15_000), () => Effect.void)),
+      Effect.suspend(() => deadlines.until(Effect.yieldNow, deadlines.after(15_000), () => Effect.void)),
       Effect.timeoutOption(Effect.yieldNow, 15_000)
     ),
     compare(

@@ -69,7 +69,7 @@ const credits = [
     ]
   ),
   ...inFile(
-    "src/services/credits/Metering.ts",
+    "src/services/charging/Metering.ts",
     ["test/http/search/idempotency.test.ts"],
     [
       [

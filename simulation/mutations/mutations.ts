@@ -54,15 +54,15 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "charge what was not sent",
-    file: "src/services/search/Singles.ts",
-    from: "const unsent = kind.unsent(exit.value)",
-    to: "const unsent = kind.unsent(exit.value) && undefined"
+    file: "src/services/search/Search.ts",
+    from: "const unsent = unsentSearch(end)",
+    to: "const unsent = unsentSearch(end) && undefined"
   },
   {
     name: "charge a row that was not sent",
-    file: "src/services/search/Batch.ts",
-    from: "const unsent = kind.unsent(state.exit.value)",
-    to: "const unsent = kind.unsent(state.exit.value) && undefined"
+    file: "src/services/search/Bulk.ts",
+    from: "const unsent = unsentSearch(end)",
+    to: "const unsent = unsentSearch(end) && undefined"
   },
   {
     name: "a pace of twice as many calls",
@@ -72,7 +72,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "a row is written before it is charged",
-    file: "src/services/search/Batches.ts",
+    file: "src/services/charging/Batches.ts",
     from: "const settlement = hold.settlePart(row.entry)",
     to: "const settlement = Effect.asVoid(Effect.forkDetach(hold.settlePart(row.entry)))"
   },

@@ -124,7 +124,7 @@ class BooksSql implements Books {
       allowance,
       balance: Number(row.balance),
       owed: Number(row.owed),
-      fillings: 0
+      grantCount: 0
     }
   }
 

@@ -5,7 +5,7 @@ import { maxPageCharacters, type PageFormat } from "../domain/pages/PageRequest.
 import { maxPageRows, parsePages } from "../domain/pages/PagesRequest.ts"
 import { type RequestState, setHeaders } from "../http/CurrentRequest.ts"
 import { quotaHeaders } from "../http/responses/headers.ts"
-import type { Receipt } from "../services/credits/Metering.ts"
+import type { Receipt } from "../services/charging/Metering.ts"
 import { PageBatches } from "../services/pages/PageBatches.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
 

@@ -1,5 +1,5 @@
 import { Context, type Duration, Effect, Schedule } from "effect"
-import { DatabaseLane } from "./operations/DatabaseLane.ts"
+import { DatabaseLane } from "./DatabaseLane.ts"
 
 /**
  * False with `QUARRY_BACKGROUND=off` and in commands: without a request or command, the process contacts no one, moves

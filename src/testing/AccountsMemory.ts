@@ -106,7 +106,7 @@ const byEmail = (store: Store, address: string) =>
   [...store.accounts.values()].find(({ account }) => address !== "" && account.email === address)
 
 const add = (store: Store, account: Account, allowance: StoredAllowance): Account => {
-  store.accounts.set(account.id, { account, allowance, balance: 0, owed: 0, fillings: 0 })
+  store.accounts.set(account.id, { account, allowance, balance: 0, owed: 0, grantCount: 0 })
   return account
 }
 

@@ -25,16 +25,16 @@ const keyOf = (accountId: string, start: number): string => `${accountId} ${star
 /** The period may have been opened before the provider's notification arrived (R31). */
 const movePeriod = (store: Store, accountId: string, period: NonNullable<AccountTerms["period"]>): void => {
   const { allowances } = store
-  if (period.of === undefined || allowances.has(keyOf(accountId, period.start))) return
-  const { startedAt } = period.of
+  if (period.subscription === undefined || allowances.has(keyOf(accountId, period.start))) return
+  const { startedAt } = period.subscription
   const opened = [...allowances.values()].findLast(
-    (it) =>
-      it.scope === accountId &&
-      it.period !== undefined &&
-      it.subscriptionId === undefined &&
-      it.period.start > startedAt &&
-      it.period.start < period.end &&
-      it.period.end > period.start
+    (allowance) =>
+      allowance.scope === accountId &&
+      allowance.period !== undefined &&
+      allowance.subscriptionId === undefined &&
+      allowance.period.start > startedAt &&
+      allowance.period.start < period.end &&
+      allowance.period.end > period.start
   )
   if (opened?.period === undefined) return
   allowances.delete(keyOf(accountId, opened.period.start))
@@ -50,7 +50,7 @@ const enterPaid = (store: Store, accountId: string, period: NonNullable<AccountT
   const allowance = known ?? { scope: accountId, period: dates, quota: period.quota, used: 0 }
   allowance.period = dates
   allowance.quota = Math.max(period.quota, allowance.used)
-  if (period.of !== undefined) allowance.subscriptionId = period.of.id
+  if (period.subscription !== undefined) allowance.subscriptionId = period.subscription.id
   store.allowances.set(key, allowance)
   return allowance
 }
@@ -69,8 +69,8 @@ const enterTerms = (store: Store, stored: StoredAccount, terms: AccountTerms, no
   stored.allowance = enterPeriod(store, stored.account, now, { quota })
 }
 
-const noticePastDue = (store: Store, accountId: string, it: SoldSubscription, now: number): void => {
-  const { id, modifiedAt, pastDueAt = modifiedAt, period, plan } = it
+const noticePastDue = (store: Store, accountId: string, subscription: SoldSubscription, now: number): void => {
+  const { id, modifiedAt, pastDueAt = modifiedAt, period, plan } = subscription
   const data = { plan, past_due_since: toMoment(pastDueAt), current_period_end: toMoment(period.end) }
   addEvent(store, accountId, "payment.past_due", `payment.past_due:${id}:${pastDueAt}`, data, now)
 }
@@ -84,11 +84,11 @@ const bookSubscriptions = (store: Store, plans: PlanTable, reading: Subscription
   const before = [...subscriptions.values()].filter(({ accountId }) => accountId === reading.accountId)
   const { graceMs } = reading
   const found = readingOf(before, reading.subscriptions, { graceMs, history: constantHistory(plans), now })
-  for (const it of found.after) {
-    const { id, status } = it.subscription
+  for (const booked of found.after) {
+    const { id, status } = booked.subscription
     const wasDue = subscriptions.get(id)?.subscription.status === "past_due"
-    subscriptions.set(id, { ...it, accountId: reading.accountId })
-    if (status === "past_due" && !wasDue) noticePastDue(store, reading.accountId, it.subscription, now)
+    subscriptions.set(id, { ...booked, accountId: reading.accountId })
+    if (status === "past_due" && !wasDue) noticePastDue(store, reading.accountId, booked.subscription, now)
   }
   billed.reading = reading.reading
   const { plan } = stored.account
@@ -152,7 +152,7 @@ const bookDispute = (store: Store, orderId: string, isLost: boolean, now: number
 const keepCustomer = (store: Store, accountId: string, customerId: string) => {
   if (!store.accounts.has(accountId)) return "unknown"
   const { accounts, removals } = store.billing
-  for (const [id, it] of accounts) if (it.customerId === customerId && id !== accountId) return "taken"
+  for (const [id, billed] of accounts) if (billed.customerId === customerId && id !== accountId) return "taken"
   if (removals.has(customerId)) return "leaving"
   const billed = billedOf(store, accountId)
   billed.customerId ??= customerId
@@ -169,7 +169,7 @@ const reads = (store: Store) => ({
         customerId: billed?.customerId,
         blockedAt: billed?.blockedAt,
         subscriptions: [...store.billing.subscriptions.values()]
-          .filter((it) => it.accountId === accountId)
+          .filter((booked) => booked.accountId === accountId)
           .map(({ subscription }) => subscription)
           .sort((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? -1 : 1)),
         balance: stored.balance,
@@ -177,7 +177,7 @@ const reads = (store: Store) => ({
       }
     }),
   accountOf: (customerId: string) =>
-    Effect.sync(() => [...store.billing.accounts].find(([, it]) => it.customerId === customerId)?.[0]),
+    Effect.sync(() => [...store.billing.accounts].find(([, billed]) => billed.customerId === customerId)?.[0]),
   orders: (accountId: string, limit: number) =>
     Effect.sync(() =>
       [...store.billing.orders.values()]

@@ -35,7 +35,7 @@ const requireEndpoint = ({ events }: Store, accountId: string, id: string) =>
   })
 
 const ownEndpoints = ({ events }: Store, accountId: string): ReadonlyArray<Endpoint> =>
-  [...events.endpoints.values()].map(({ endpoint }) => endpoint).filter((it) => it.accountId === accountId)
+  [...events.endpoints.values()].map(({ endpoint }) => endpoint).filter((endpoint) => endpoint.accountId === accountId)
 
 const addEndpoint = Effect.fnUntraced(function* (store: Store, accountId: string, added: NewEndpoint) {
   const { id, secret, types, url } = added
@@ -100,14 +100,14 @@ const deliveries = Effect.fnUntraced(function* (
 ) {
   yield* requireEndpoint(store, accountId, id)
   const all = store.events.deliveries.filter(({ endpointId }) => endpointId === id).reverse()
-  const start = after === undefined ? 0 : all.findIndex((it) => it.id === after) + 1
+  const start = after === undefined ? 0 : all.findIndex((event) => event.id === after) + 1
   const page = after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
   return { deliveries: page.map(toDelivery), next: start + limit < all.length ? page.at(-1)?.id : undefined }
 })
 
 const redeliver = Effect.fnUntraced(function* (store: Store, accountId: string, id: string, deliveryId: string) {
   const { addressSince, endpoint } = yield* requireEndpoint(store, accountId, id)
-  const known = store.events.deliveries.find((it) => it.id === deliveryId && it.endpointId === id)
+  const known = store.events.deliveries.find((delivery) => delivery.id === deliveryId && delivery.endpointId === id)
   if (known === undefined) return yield* noSuchDelivery
   if (endpoint.disabledAt !== undefined) return yield* endpointDisabled
   if (known.event.createdAt < addressSince) return yield* addressChanged
@@ -164,9 +164,9 @@ const toRecipient = ({ endpointId, event }: StoredDelivery) => ({ accountId: eve
 
 const take = (store: Store, limits: SlotLimits, leaseMs: number, now: number): ReadonlyArray<TakenDelivery> => {
   const { deliveries } = store.events
-  dropPending(store, "suspended", (it) => isDue(it, now) && isSuspended(store, it))
+  dropPending(store, "suspended", (delivery) => isDue(delivery, now) && isSuspended(store, delivery))
   const due = deliveries
-    .filter((it) => isDue(it, now) && !isPaused(store, it))
+    .filter((delivery) => isDue(delivery, now) && !isPaused(store, delivery))
     .toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
     .map((delivery) => {
       const receiver = receiverOf(store, delivery, now)
@@ -228,12 +228,12 @@ const figures = (store: Store, now: number) => {
   const isFailing = ({ endpointId }: StoredDelivery) =>
     store.events.endpoints.get(endpointId ?? "")?.endpoint.failingSince !== undefined
   const waiting = pending.filter(
-    (it) =>
-      isDue(it, now) &&
-      !isPaused(store, it) &&
-      !isSuspended(store, it) &&
-      !isFailing(it) &&
-      !inFlight.has(it.endpointId)
+    (delivery) =>
+      isDue(delivery, now) &&
+      !isPaused(store, delivery) &&
+      !isSuspended(store, delivery) &&
+      !isFailing(delivery) &&
+      !inFlight.has(delivery.endpointId)
   )
   const since = (moments: ReadonlyArray<number>) => Math.max(now - Math.min(now, ...moments), 0)
   return {
@@ -245,7 +245,7 @@ const figures = (store: Store, now: number) => {
 
 const queues = ({ events }: Store, accountId: string): AccountQueues => {
   const count = (id: string, status: Delivery["status"]) =>
-    events.deliveries.filter((it) => it.endpointId === id && it.status === status).length
+    events.deliveries.filter((delivery) => delivery.endpointId === id && delivery.status === status).length
   const own = [...events.endpoints.values()].filter(({ endpoint }) => endpoint.accountId === accountId).toReversed()
   return {
     pausedAt: events.paused.get(accountId),
@@ -274,9 +274,9 @@ const pause = Effect.fnUntraced(function* (
 
 const drop = Effect.fnUntraced(function* (store: Store, accountId: string, endpointId: string | undefined) {
   if (endpointId !== undefined) yield* requireEndpoint(store, accountId, endpointId)
-  const isMeant = (it: StoredDelivery) =>
-    endpointId === undefined ? it.endpointId !== undefined : it.endpointId === endpointId
-  return dropPending(store, "operator", (it) => it.event.accountId === accountId && isMeant(it))
+  const isMeant = (delivery: StoredDelivery) =>
+    endpointId === undefined ? delivery.endpointId !== undefined : delivery.endpointId === endpointId
+  return dropPending(store, "operator", (delivery) => delivery.event.accountId === accountId && isMeant(delivery))
 })
 
 export const layer: Layer.Layer<EventBooks, never, MemoryStore> = Layer.effect(

@@ -76,9 +76,9 @@ const isUnrevoked = ({ revokedAt }: StoredKey): boolean => revokedAt === undefin
 
 const revoke = Effect.fnUntraced(function* ({ store }: Deps, id: string, accountId: string | undefined) {
   const now = yield* Clock.currentTimeMillis
-  const key = yield* find(store, id, accountId, (it) => isActive(it, now))
-  const isMeant = (it: StoredKey) =>
-    it.id === id || (isUnrevoked(key) && it.originId === key.originId && isActive(it, now))
+  const key = yield* find(store, id, accountId, (found) => isActive(found, now))
+  const isMeant = (other: StoredKey) =>
+    other.id === id || (isUnrevoked(key) && other.originId === key.originId && isActive(other, now))
   end(store, now, isMeant)
   if (isUnrevoked(key)) noticeRevokedKey(store, key, now)
   return toApiKey(store, { ...key, revokedAt: now }, now)
@@ -131,9 +131,10 @@ const rotate = Effect.fnUntraced(function* (
   const { store } = deps
   const now = yield* Clock.currentTimeMillis
   const key = yield* find(store, id, accountId, isUnrevoked)
-  const graces = [...store.keys.values()].filter((it) => it.originId === key.originId && isActive(it, now)).length - 1
+  const graces =
+    [...store.keys.values()].filter((other) => other.originId === key.originId && isActive(other, now)).length - 1
   if (graceSeconds > 0 && graces >= maxGraces) return yield* tooManyGraces
-  end(store, now + graceSeconds * 1000, (it) => it.id === id)
+  end(store, now + graceSeconds * 1000, (other) => other.id === id)
   const { accountId: owner, label, mode, originId } = key
   return yield* issue(deps, { accountId: owner, label, mode, originId, previousId: id })
 })

@@ -54,7 +54,7 @@ export const layer: Layer.Layer<Ledger, never, MemoryStore | Ids> = Layer.effect
       sweep: atNow((now) => sweep(deps.store, now)),
       verify: Effect.sync(() => discrepancies(deps.store)),
       verifyFully: Effect.sync(() => discrepancies(deps.store)),
-      repair: (it) => repair(deps, it)
+      repair: (asked) => repair(deps, asked)
     })
   })
 )
@@ -99,7 +99,7 @@ const peek = Effect.fnUntraced(function* (store: Store, accountId: string) {
   const stored = yield* find(store, accountId)
   const copy = {
     ...store,
-    allowances: new Map(Array.from(store.allowances, ([key, it]) => [key, { ...it }])),
+    allowances: new Map(Array.from(store.allowances, ([key, allowance]) => [key, { ...allowance }])),
     events: { ...store.events, causes: new Set<string>(), endpoints: new Map(), deliveries: [] }
   }
   return current(copy, { ...stored }, yield* Clock.currentTimeMillis)
@@ -257,7 +257,7 @@ const adjust = Effect.fnUntraced(function* ({ ids, store }: Deps, adjustment: Ad
   if (!isPossible) return yield* CorrectionImpossible.ofAdjustment(adjustment, { ...before, held })
   if (to === "balance") {
     stored.balance += credits
-    if (credits > 0) stored.fillings += 1
+    if (credits > 0) stored.grantCount += 1
   } else stored.allowance.used = used
   store.entries.push({
     accountId,
@@ -276,17 +276,17 @@ const sweep = (store: Store, now: number): number => {
   return expired.length
 }
 
-const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
-  const stored = yield* findAccount(store, it.accountId)
-  const found = discrepancies(store).filter(({ accountId }) => accountId === it.accountId)
+const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, asked: Repair) {
+  const stored = yield* findAccount(store, asked.accountId)
+  const found = discrepancies(store).filter(({ accountId }) => accountId === asked.accountId)
   const { allowance } = stored
   for (const discrepancy of found) {
     const cause = `repair:${yield* ids.requestId}`
     const excess = discrepancy.found - discrepancy.expected
-    const entry = { accountId: it.accountId, allowance: undefined, quotaCredits: 0, balanceCredits: 0, cause }
+    const entry = { accountId: asked.accountId, allowance: undefined, quotaCredits: 0, balanceCredits: 0, cause }
     if (discrepancy.what === "credits in the query log") {
       store.entries.push({ ...entry, quotaCredits: excess, corrects: true }, { ...entry, quotaCredits: -excess })
-    } else if (it.keep === "figures") {
+    } else if (asked.keep === "figures") {
       if (discrepancy.what === "pack balance") store.entries.push({ ...entry, balanceCredits: excess })
       else if (discrepancy.what === "credits owed") store.entries.push({ ...entry, owedCredits: excess })
       else store.entries.push({ ...entry, allowance, quotaCredits: excess })
@@ -294,7 +294,7 @@ const repair = Effect.fnUntraced(function* ({ ids, store }: Deps, it: Repair) {
       const isQuota = discrepancy.what !== "pack balance" && discrepancy.what !== "credits owed"
       const most = isQuota ? (allowance.quota ?? discrepancy.expected) : Number.POSITIVE_INFINITY
       if (discrepancy.expected < 0 || discrepancy.expected > most) {
-        return yield* CorrectionImpossible.ofRepair(it, discrepancy)
+        return yield* CorrectionImpossible.ofRepair(asked, discrepancy)
       }
       if (discrepancy.what === "pack balance") stored.balance = discrepancy.expected
       else if (discrepancy.what === "credits owed") stored.owed = discrepancy.expected

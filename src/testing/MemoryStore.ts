@@ -10,8 +10,8 @@ import type { KeyBounds } from "../domain/keys/KeyBounds.ts"
 import type { Delivery, Endpoint, Event, EventSettings } from "../domain/webhooks/Event.ts"
 import { noSuchAccount } from "../services/accounts/Accounts.ts"
 import type { BookedOrder, InboxItem, Removal, SweepExtent } from "../services/billing/BillingBooks.ts"
+import type { StoredLogEntry } from "../services/charging/QueryLog.ts"
 import type { Hold, KeyedRequest } from "../services/credits/Ledger.ts"
-import type { StoredLogEntry } from "../services/search/QueryLog.ts"
 import type { Dropped } from "../services/webhooks/EventBooks.ts"
 
 export interface StoredAllowance {
@@ -28,7 +28,7 @@ export interface StoredAccount {
   allowance: StoredAllowance
   balance: number
   owed: number
-  fillings: number
+  grantCount: number
 }
 
 /** The bounds are stored by origin. */

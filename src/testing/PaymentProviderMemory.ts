@@ -58,14 +58,14 @@ const nudge = (state: ProviderState, kind: string, object: Nudge["object"]): voi
   state.outbox.push({ deliveryId: nextId(state, "evt"), kind, object })
 }
 
-const nudgeSubscription = (state: ProviderState, it: Mutable<Subscription>, now: number): void => {
-  it.modifiedAt = now
-  nudge(state, "subscription.updated", { kind: "subscription", id: it.id })
+const nudgeSubscription = (state: ProviderState, subscription: Mutable<Subscription>, now: number): void => {
+  subscription.modifiedAt = now
+  nudge(state, "subscription.updated", { kind: "subscription", id: subscription.id })
 }
 
-const nudgeOrder = (state: ProviderState, it: Mutable<Order>, now: number): void => {
-  it.modifiedAt = now
-  nudge(state, "order.updated", { kind: "order", id: it.id })
+const nudgeOrder = (state: ProviderState, order: Mutable<Order>, now: number): void => {
+  order.modifiedAt = now
+  nudge(state, "order.updated", { kind: "order", id: order.id })
 }
 
 const addOrder = (
@@ -132,63 +132,63 @@ const pay = (state: ProviderState, checkoutId: string, now: number): void => {
   addOrder(state, { accountId, customerId, netCents: buys.cents, purchase }, now)
 }
 
-const end = (state: ProviderState, it: Mutable<Subscription>, now: number): void => {
-  it.status = "ended"
-  it.endedAt = now
-  it.cancelAtPeriodEnd = false
-  it.pending = undefined
-  nudgeSubscription(state, it, now)
+const end = (state: ProviderState, subscription: Mutable<Subscription>, now: number): void => {
+  subscription.status = "ended"
+  subscription.endedAt = now
+  subscription.cancelAtPeriodEnd = false
+  subscription.pending = undefined
+  nudgeSubscription(state, subscription, now)
 }
 
-const changeNow = (state: ProviderState, it: Mutable<Subscription>, plan: SoldPlan, now: number): void => {
-  const from = it.plan ?? plan
-  it.plan = plan
-  it.pending = undefined
-  nudgeSubscription(state, it, now)
+const changeNow = (state: ProviderState, subscription: Mutable<Subscription>, plan: SoldPlan, now: number): void => {
+  const from = subscription.plan ?? plan
+  subscription.plan = plan
+  subscription.pending = undefined
+  nudgeSubscription(state, subscription, now)
   if (!isUpgrade(from, plan)) return
-  const share = (it.period.end - now) / (it.period.end - it.period.start)
+  const share = (subscription.period.end - now) / (subscription.period.end - subscription.period.start)
   planOrder(
     state,
-    it,
+    subscription,
     "update",
     Math.max(Math.round((standardPlans[plan].priceCents - standardPlans[from].priceCents) * share), 1),
     now
   )
 }
 
-const renew = (state: ProviderState, it: Mutable<Subscription>): void => {
-  const at = it.period.end
-  if (it.cancelAtPeriodEnd) {
-    end(state, it, at)
+const renew = (state: ProviderState, subscription: Mutable<Subscription>): void => {
+  const at = subscription.period.end
+  if (subscription.cancelAtPeriodEnd) {
+    end(state, subscription, at)
     return
   }
-  it.plan = it.pending?.plan ?? it.plan
-  it.pending = undefined
-  it.period = billingCycle(it.startedAt, at)
-  nudgeSubscription(state, it, at)
-  if (it.status !== "active" || it.plan === undefined) return
-  const order = planOrder(state, it, "cycle", standardPlans[it.plan].priceCents, at)
+  subscription.plan = subscription.pending?.plan ?? subscription.plan
+  subscription.pending = undefined
+  subscription.period = billingCycle(subscription.startedAt, at)
+  nudgeSubscription(state, subscription, at)
+  if (subscription.status !== "active" || subscription.plan === undefined) return
+  const order = planOrder(state, subscription, "cycle", standardPlans[subscription.plan].priceCents, at)
   if (!state.declines) return
   order.status = "pending"
-  it.status = "past_due"
-  it.pastDueAt = at
-  nudgeSubscription(state, it, at)
+  subscription.status = "past_due"
+  subscription.pastDueAt = at
+  nudgeSubscription(state, subscription, at)
 }
 
 const advance = (state: ProviderState, now: number): void => {
-  for (const it of state.subscriptions.values()) {
-    while (it.status !== "ended" && it.period.end <= now) renew(state, it)
+  for (const subscription of state.subscriptions.values()) {
+    while (subscription.status !== "ended" && subscription.period.end <= now) renew(state, subscription)
   }
 }
 
-const recover = (state: ProviderState, it: Mutable<Subscription>, now: number): void => {
-  if (it.status !== "past_due") return
-  it.status = "active"
-  it.pastDueAt = undefined
-  nudgeSubscription(state, it, now)
+const recover = (state: ProviderState, subscription: Mutable<Subscription>, now: number): void => {
+  if (subscription.status !== "past_due") return
+  subscription.status = "active"
+  subscription.pastDueAt = undefined
+  nudgeSubscription(state, subscription, now)
   for (const order of state.orders.values()) {
     const { purchase } = order
-    if (order.status !== "pending" || purchase.kind !== "plan" || purchase.subscriptionId !== it.id) continue
+    if (order.status !== "pending" || purchase.kind !== "plan" || purchase.subscriptionId !== subscription.id) continue
     order.status = "paid"
     nudgeOrder(state, order, now)
   }
@@ -231,36 +231,36 @@ export class ProviderLevers extends Context.Service<
 
 const leversOf = (state: ProviderState): ProviderLevers["Service"] => {
   const atNow = (step: (now: number) => void) => Effect.map(Clock.currentTimeMillis, step)
-  const onSubscription = (id: string, step: (it: Mutable<Subscription>, now: number) => void) =>
+  const onSubscription = (id: string, step: (subscription: Mutable<Subscription>, now: number) => void) =>
     atNow((now) => {
-      const it = state.subscriptions.get(id)
-      if (it !== undefined && it.status !== "ended") step(it, now)
+      const subscription = state.subscriptions.get(id)
+      if (subscription !== undefined && subscription.status !== "ended") step(subscription, now)
     })
-  const onOrder = (id: string, step: (it: Mutable<Order>, now: number) => void) =>
+  const onOrder = (id: string, step: (order: Mutable<Order>, now: number) => void) =>
     atNow((now) => {
-      const it = state.orders.get(id)
-      if (it !== undefined) step(it, now)
+      const order = state.orders.get(id)
+      if (order !== undefined) step(order, now)
     })
   return {
     state,
     pay: (checkoutId) => atNow((now) => pay(state, checkoutId, now)),
     advance: atNow((now) => advance(state, now)),
-    recover: (id) => onSubscription(id, (it, now) => recover(state, it, now)),
-    refund: (id, cents) => onOrder(id, (it, now) => refund(state, it, cents, now)),
+    recover: (id) => onSubscription(id, (subscription, now) => recover(state, subscription, now)),
+    refund: (id, cents) => onOrder(id, (order, now) => refund(state, order, cents, now)),
     void: (id) =>
-      onOrder(id, (it, now) => {
-        it.status = "void"
-        it.refundedCents = it.netCents
-        nudgeOrder(state, it, now)
+      onOrder(id, (order, now) => {
+        order.status = "void"
+        order.refundedCents = order.netCents
+        nudgeOrder(state, order, now)
       }),
-    dispute: (id, status) => onOrder(id, (it, now) => dispute(state, it, status, now)),
+    dispute: (id, status) => onOrder(id, (order, now) => dispute(state, order, status, now)),
     cancel: (id, atOnce) =>
-      onSubscription(id, (it, now) => {
-        if (atOnce) return end(state, it, now)
-        it.cancelAtPeriodEnd = true
-        nudgeSubscription(state, it, now)
+      onSubscription(id, (subscription, now) => {
+        if (atOnce) return end(state, subscription, now)
+        subscription.cancelAtPeriodEnd = true
+        nudgeSubscription(state, subscription, now)
       }),
-    changeAtPortal: (id, plan) => onSubscription(id, (it, now) => changeNow(state, it, plan, now)),
+    changeAtPortal: (id, plan) => onSubscription(id, (subscription, now) => changeNow(state, subscription, plan, now)),
     subscribe: (buyer, plan) => atNow((now) => subscribe(state, buyer, plan, now))
   }
 }
@@ -280,8 +280,8 @@ const call = <A, E = never>(
   })
 
 const found = <A>(map: Map<string, A>, id: string): Effect.Effect<A, ProviderMissing> => {
-  const it = map.get(id)
-  return it === undefined ? Effect.fail(new ProviderMissing({ id })) : Effect.succeed({ ...it })
+  const stored = map.get(id)
+  return stored === undefined ? Effect.fail(new ProviderMissing({ id })) : Effect.succeed({ ...stored })
 }
 
 type Part = Partial<PaymentProvider["Service"]>
@@ -298,11 +298,11 @@ const purchases = (state: ProviderState) => {
     customerOf: (accountId, email, isGone) =>
       call(state, "customerOf", () =>
         Effect.gen(function* () {
-          for (const [id, it] of state.customers) {
-            if (it.accountId === accountId) return id
-            if (it.email !== email) continue
-            if (!(yield* isGone(it.accountId))) return yield* new CustomerTaken({ customerId: id })
-            it.accountId = accountId
+          for (const [id, customer] of state.customers) {
+            if (customer.accountId === accountId) return id
+            if (customer.email !== email) continue
+            if (!(yield* isGone(customer.accountId))) return yield* new CustomerTaken({ customerId: id })
+            customer.accountId = accountId
             return id
           }
           const id = nextId(state, "cus")
@@ -327,8 +327,8 @@ const purchases = (state: ProviderState) => {
       call(state, "removeCustomer", (now) =>
         Effect.sync(() => {
           state.customers.delete(customerId)
-          for (const it of state.subscriptions.values()) {
-            if (it.customerId === customerId && it.status !== "ended") end(state, it, now)
+          for (const subscription of state.subscriptions.values()) {
+            if (subscription.customerId === customerId && subscription.status !== "ended") end(state, subscription, now)
           }
         })
       )
@@ -336,51 +336,52 @@ const purchases = (state: ProviderState) => {
 }
 
 const changes = (state: ProviderState) => {
-  const change = (name: string, id: string, step: (it: Mutable<Subscription>, now: number) => void) =>
+  const change = (name: string, id: string, step: (subscription: Mutable<Subscription>, now: number) => void) =>
     call(state, name, (now) =>
       Effect.gen(function* () {
-        const it = state.subscriptions.get(id)
-        if (it === undefined || it.status === "ended") return yield* new ProviderMissing({ id })
+        const subscription = state.subscriptions.get(id)
+        if (subscription === undefined || subscription.status === "ended") return yield* new ProviderMissing({ id })
         if (state.isLocked) return yield* new ProviderBusy()
-        step(it, now)
-        return { ...it }
+        step(subscription, now)
+        return { ...subscription }
       })
     )
   return {
     changePlan: (id, plan, when) =>
       state.declines && when === "now"
         ? call(state, "changePlan", () => Effect.fail(new ProviderDeclined()))
-        : change("changePlan", id, (it, now) => {
-            if (when === "now") return changeNow(state, it, plan, now)
-            it.pending = { plan, at: it.period.end }
-            nudgeSubscription(state, it, now)
+        : change("changePlan", id, (subscription, now) => {
+            if (when === "now") return changeNow(state, subscription, plan, now)
+            subscription.pending = { plan, at: subscription.period.end }
+            nudgeSubscription(state, subscription, now)
           }),
     callOffChange: (id) =>
-      change("callOffChange", id, (it, now) => {
-        it.pending = undefined
-        nudgeSubscription(state, it, now)
+      change("callOffChange", id, (subscription, now) => {
+        subscription.pending = undefined
+        nudgeSubscription(state, subscription, now)
       }),
     setCancellation: (id, isCanceled) =>
-      change("setCancellation", id, (it, now) => {
-        it.cancelAtPeriodEnd = isCanceled
-        nudgeSubscription(state, it, now)
+      change("setCancellation", id, (subscription, now) => {
+        subscription.cancelAtPeriodEnd = isCanceled
+        nudgeSubscription(state, subscription, now)
       })
   } satisfies Part
 }
 
 const looks = (state: ProviderState) => {
-  const all = <A>(name: string, map: Map<string, A>, keeps: (it: A) => boolean) =>
-    call(state, name, () => Effect.succeed([...map.values()].filter(keeps).map((it) => ({ ...it }))))
+  const all = <A>(name: string, map: Map<string, A>, keeps: (stored: A) => boolean) =>
+    call(state, name, () => Effect.succeed([...map.values()].filter(keeps).map((stored) => ({ ...stored }))))
   return {
     subscription: (id) => call(state, "subscription", () => found(state.subscriptions, id)),
-    subscriptionsOf: (customerId) => all("subscriptionsOf", state.subscriptions, (it) => it.customerId === customerId),
+    subscriptionsOf: (customerId) =>
+      all("subscriptionsOf", state.subscriptions, (subscription) => subscription.customerId === customerId),
     openSubscriptions: all("openSubscriptions", state.subscriptions, ({ status }) => status !== "ended"),
     order: (id) => call(state, "order", () => found(state.orders, id)),
-    ordersOf: (of) =>
+    ordersOf: (filter) =>
       all("ordersOf", state.orders, ({ customerId, purchase }) =>
-        "customerId" in of
-          ? customerId === of.customerId
-          : purchase.kind === "plan" && purchase.subscriptionId === of.subscriptionId
+        "customerId" in filter
+          ? customerId === filter.customerId
+          : purchase.kind === "plan" && purchase.subscriptionId === filter.subscriptionId
       ),
     ordersSince: (since) => all("ordersSince", state.orders, ({ createdAt }) => createdAt >= since),
     refundedSince: (since) =>

@@ -3,7 +3,7 @@ import type { HistoryFilter, Position } from "../domain/log/QueryHistory.ts"
 import { maxRows, tooManyRows, total, type UsageBucket, type UsageQuery } from "../domain/log/Usage.ts"
 import { namesOf, type SearchOptions } from "../domain/options/SearchOptions.ts"
 import { pageTarget } from "../domain/search/Target.ts"
-import { QueryLog, type StoredLogEntry } from "../services/search/QueryLog.ts"
+import { QueryLog, type StoredLogEntry } from "../services/charging/QueryLog.ts"
 import { atNow, MemoryStore } from "./MemoryStore.ts"
 
 export const layer: Layer.Layer<QueryLog, never, MemoryStore> = Layer.effect(

@@ -25,7 +25,7 @@ export const addCredits = (
   }
   stored.balance += credits - settled
   stored.owed -= settled
-  stored.fillings += 1
+  stored.grantCount += 1
   store.entries.push({ ...entry, balanceAfter: stored.balance })
   if (settled > 0) {
     store.entries.push({ ...entry, balanceCredits: -settled, owedCredits: -settled, cause: `owed:${cause}` })

@@ -121,7 +121,7 @@ export const noticeUse = (
   before: { readonly used: number; readonly balance: number },
   now: number
 ): void => {
-  const { account, allowance, balance, fillings } = stored
+  const { account, allowance, balance, grantCount } = stored
   const { quota, used } = allowance
   const { lowBalance, lowPercents } = settingsOf(store, account.id)
   const add = (type: "credits.low" | "credits.exhausted", cause: string, data: Schema.JsonObject) =>
@@ -133,14 +133,14 @@ export const noticeUse = (
     }
   }
   if (lowBalance !== undefined && before.balance >= lowBalance && balance < lowBalance) {
-    add("credits.low", `balance:${account.id}:${fillings}:${lowBalance}`, {
+    add("credits.low", `balance:${account.id}:${grantCount}:${lowBalance}`, {
       source: "balance",
       threshold_credits: lowBalance
     })
   }
   const isChanged = used > before.used || balance < before.balance
   if (isChanged && quota !== undefined && used >= quota && balance === 0) {
-    add("credits.exhausted", `${scopeOf(allowance)}:${fillings}`, {})
+    add("credits.exhausted", `${scopeOf(allowance)}:${grantCount}`, {})
   }
 }
 

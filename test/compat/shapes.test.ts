@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Duration, Effect, Layer, Logger } from "effect"
 import fc from "fast-check"
 import { Compat } from "../../src/compat/Compat.ts"
 import { describeApiWith } from "../../src/compat/document.ts"
@@ -20,7 +20,9 @@ const providers = providing((request) => {
 })
 
 const over = (compat: Layer.Layer<never>) =>
-  servicesOver(MemoryStorage.layer, providers, { limiter: unlimited }).pipe(Layer.provideMerge(compat))
+  servicesOver(MemoryStorage.layer, providers, { limiter: unlimited, cacheTtl: Duration.zero }).pipe(
+    Layer.provideMerge(compat)
+  )
 
 const everything = over(everyShape)
 

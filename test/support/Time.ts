@@ -1,14 +1,15 @@
-import { Clock, Duration, Effect } from "effect"
+import { Clock, type Context, Duration, Effect, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { unsentError } from "../../src/domain/providers/Unsent.ts"
+import type { UpstreamTimeout } from "../../src/domain/errors.ts"
 import type { Answer } from "../../src/domain/search/Answer.ts"
 import type { SearchRequest } from "../../src/domain/search/SearchRequest.ts"
 import { Attempts } from "../../src/services/providers/Attempts.ts"
 import type { TargetSearch } from "../../src/services/providers/Candidate.ts"
-import { Limits, providerTimedOut } from "../../src/services/providers/Limits.ts"
+import { Limits } from "../../src/services/providers/Limits.ts"
 import { Providers } from "../../src/services/providers/Providers.ts"
-import { deadlineIn } from "../../src/services/search/Deadlines.ts"
+import { makeFind } from "../../src/services/search/Answers.ts"
 import type { ResultCache } from "../../src/services/search/ResultCache.ts"
+import { deadlineIn } from "../../src/services/waiting/Deadlines.ts"
 
 /** Runs every fiber until it waits for something. */
 export const settle = Effect.forEach(Array(50), () => Effect.yieldNow, { discard: true })
@@ -31,16 +32,8 @@ export const deadlineAfter = (ms: number) => Clock.clockWith((clock) => Effect.s
 /** A search that starts now, with the usual time limit. */
 export const targetSearch = Effect.fnUntraced(function* (request: SearchRequest, attempts = new Attempts()) {
   const { providerTimeout } = yield* Limits
-  const budgetMs = Duration.toMillis(providerTimeout)
-  const search: TargetSearch = {
-    request,
-    account: "acc_test",
-    deadline: yield* deadlineAfter(budgetMs),
-    budgetMs,
-    attempts,
-    timeoutError: providerTimedOut(providerTimeout),
-    unsentError
-  }
+  const sendBy = yield* deadlineAfter(Duration.toMillis(providerTimeout))
+  const search: TargetSearch = { request, account: "acc_test", attempts, sendBy, endIfSentAt: () => sendBy }
   return search
 })
 
@@ -48,9 +41,33 @@ export const targetSearch = Effect.fnUntraced(function* (request: SearchRequest,
 export const searchProviders = (request: SearchRequest, attempts?: Attempts) =>
   Effect.flatMap(Providers, (providers) => Effect.flatMap(targetSearch(request, attempts), providers.search))
 
-/** A single search by the cache. */
+type Find = Effect.Success<ReturnType<typeof makeFind<unknown>>>
+
+/** Searches of one cache share lookups, as those of a process do. */
+const finds = new WeakMap<ResultCache["Service"], Find>()
+const lookups = new WeakMap<TargetSearch, Effect.Effect<Answer, unknown>>()
+
+const findOf = Effect.fnUntraced(function* (cache: ResultCache["Service"]) {
+  const known = finds.get(cache)
+  if (known !== undefined) return known
+  const ask = (search: TargetSearch) => lookups.get(search) ?? Effect.die("a search without a lookup")
+  const find = yield* Scope.provide(makeFind(cache, ask), yield* Scope.make())
+  finds.set(cache, find)
+  return find
+})
+
+/** A single search by the cache, with its own lookup in place of the providers. */
 export const searchCache = <E, R>(
   cache: ResultCache["Service"],
   request: SearchRequest,
   lookup: Effect.Effect<Answer, E, R>
-) => Effect.flatMap(targetSearch(request), (search) => cache.get(search, lookup))
+): Effect.Effect<Answer, E | UpstreamTimeout, R> =>
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.gen(function* () {
+      const search = yield* targetSearch(request)
+      lookups.set(search, Effect.provideContext(lookup, context))
+      const found = (yield* findOf(cache))(search)
+      // The cast: the lookups of a test's search fail alike.
+      return yield* found as Effect.Effect<Answer, E | UpstreamTimeout>
+    })
+  )

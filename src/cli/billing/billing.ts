@@ -40,7 +40,10 @@ const reconcile = Command.make(
       { repaired: drifts.map(driftJson) },
       drifts.length === 0
         ? ["The books agree with the payment provider. Nothing was missed."]
-        : table([["MISSED", "ACCOUNT", "OBJECT"], ...drifts.map((it) => [it.kind, it.accountId ?? "", it.objectId])])
+        : table([
+            ["MISSED", "ACCOUNT", "OBJECT"],
+            ...drifts.map((drift) => [drift.kind, drift.accountId ?? "", drift.objectId])
+          ])
     )
   })
 ).pipe(Command.withDescription("Update the books from the payment provider now"))

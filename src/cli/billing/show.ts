@@ -5,28 +5,28 @@ import { type BilledAccount, BillingBooks, type BookedOrder } from "../../servic
 import { accountId, limit } from "../flags.ts"
 import { NotFound, print, section, table, time } from "../Output.ts"
 
-const subscriptionJson = (it: SoldSubscription) => ({
-  id: it.id,
-  status: it.status,
-  plan: it.plan,
-  current_period_start: time(it.period.start),
-  current_period_end: time(it.period.end),
-  cancel_at_period_end: it.cancelAtPeriodEnd,
-  pending_plan: it.pending?.plan ?? null,
-  pending_at: time(it.pending?.at),
-  past_due_since: time(it.pastDueAt)
+const subscriptionJson = (subscription: SoldSubscription) => ({
+  id: subscription.id,
+  status: subscription.status,
+  plan: subscription.plan,
+  current_period_start: time(subscription.period.start),
+  current_period_end: time(subscription.period.end),
+  cancel_at_period_end: subscription.cancelAtPeriodEnd,
+  pending_plan: subscription.pending?.plan ?? null,
+  pending_at: time(subscription.pending?.at),
+  past_due_since: time(subscription.pastDueAt)
 })
 
-const orderJson = (it: BookedOrder) => ({
-  id: it.id,
-  kind: it.kind,
-  status: it.status,
-  created_at: time(it.createdAt),
-  net_cents: it.netCents,
-  refunded_cents: it.refundedCents,
-  granted: it.granted,
-  taken_back: it.takenBack,
-  dispute_lost: it.isDisputeLost
+const orderJson = (order: BookedOrder) => ({
+  id: order.id,
+  kind: order.kind,
+  status: order.status,
+  created_at: time(order.createdAt),
+  net_cents: order.netCents,
+  refunded_cents: order.refundedCents,
+  granted: order.granted,
+  taken_back: order.takenBack,
+  dispute_lost: order.isDisputeLost
 })
 
 const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`
@@ -46,27 +46,27 @@ const linesOf = (id: string, account: BilledAccount, orders: ReadonlyArray<Booke
   ]),
   ...section(
     ["SUBSCRIPTION", "STATUS", "PLAN", "PERIOD", "", "NEXT"],
-    account.subscriptions.map((it) => [
-      it.id,
-      it.status,
-      it.plan,
-      time(it.period.start) ?? "",
-      time(it.period.end) ?? "",
-      nextOf(it)
+    account.subscriptions.map((subscription) => [
+      subscription.id,
+      subscription.status,
+      subscription.plan,
+      time(subscription.period.start) ?? "",
+      time(subscription.period.end) ?? "",
+      nextOf(subscription)
     ])
   ),
   ...section(
     ["ORDER", "KIND", "STATUS", "MADE", "NET", "REFUNDED", "GRANTED", "TAKEN BACK", ""],
-    orders.map((it) => [
-      it.id,
-      it.kind,
-      it.status,
-      time(it.createdAt) ?? "",
-      dollars(it.netCents),
-      dollars(it.refundedCents),
-      `${it.granted}`,
-      `${it.takenBack}`,
-      it.isDisputeLost ? "dispute lost" : ""
+    orders.map((order) => [
+      order.id,
+      order.kind,
+      order.status,
+      time(order.createdAt) ?? "",
+      dollars(order.netCents),
+      dollars(order.refundedCents),
+      `${order.granted}`,
+      `${order.takenBack}`,
+      order.isDisputeLost ? "dispute lost" : ""
     ])
   )
 ]

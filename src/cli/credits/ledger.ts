@@ -14,7 +14,12 @@ const toJson = ({ accountId, expected, found, what }: Discrepancy) => ({ account
 const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
   table([
     ["ACCOUNT", "WHAT", "EXPECTED", "FOUND"],
-    ...discrepancies.map((it) => [it.accountId, it.what, `${it.expected}`, `${it.found}`])
+    ...discrepancies.map((discrepancy) => [
+      discrepancy.accountId,
+      discrepancy.what,
+      `${discrepancy.expected}`,
+      `${discrepancy.found}`
+    ])
   ])
 
 const verify = Command.make(

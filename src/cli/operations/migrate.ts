@@ -10,7 +10,7 @@ export const migrate = Command.make(
     const applied = (yield* Effect.orDie(Migrations.run)).map(([, name]) => name)
     yield* print(
       { applied },
-      applied.length === 0 ? ["The schema is up to date."] : applied.map((it) => `Applied ${it}`)
+      applied.length === 0 ? ["The schema is up to date."] : applied.map((name) => `Applied ${name}`)
     )
   })
 ).pipe(Command.withDescription("Apply database migrations and exit. Starting the server applies them too"))

@@ -10,17 +10,23 @@ import { audited } from "./audited.ts"
 const printStatus = (statuses: ReadonlyArray<SecretStatus>) =>
   print(
     {
-      secrets: statuses.map((it) => ({
-        name: it.name,
-        state: it.state,
-        processes: it.processes,
-        processes_without: it.processesWithout,
-        remaining: it.remaining
+      secrets: statuses.map((status) => ({
+        name: status.name,
+        state: status.state,
+        processes: status.processes,
+        processes_without: status.processesWithout,
+        remaining: status.remaining
       }))
     },
     table([
       ["SECRET", "STATE", "PROCESSES", "WITHOUT NEW", "ON OLD VALUE"],
-      ...statuses.map((it) => [it.name, it.state, `${it.processes}`, `${it.processesWithout}`, `${it.remaining}`])
+      ...statuses.map((status) => [
+        status.name,
+        status.state,
+        `${status.processes}`,
+        `${status.processesWithout}`,
+        `${status.remaining}`
+      ])
     ])
   )
 

@@ -49,17 +49,17 @@ const seenNote = ({ silent, successor }: ReplicaStatus): string => {
 
 const replicaHead = ["REPLICA", "HOST", "ADDRESS", "VERSION", "COMMIT", "STARTED", "SEEN", "CLOCK", "REDIS", "POOL"]
 
-const replicaRow = (it: ReplicaStatus): ReadonlyArray<string> => [
-  it.id,
-  it.host,
-  it.address ?? "-",
-  it.version,
-  it.commit ?? "-",
-  it.started_at ?? "?",
-  `${it.silent_seconds} s ago${seenNote(it)}`,
-  `${it.skew_ms >= 0 ? "+" : ""}${it.skew_ms} ms`,
-  it.redis ?? "?",
-  it.pool === null ? "-" : `${it.pool.used} of ${it.pool.max}, ${it.pool.waiting} waiting`
+const replicaRow = (replica: ReplicaStatus): ReadonlyArray<string> => [
+  replica.id,
+  replica.host,
+  replica.address ?? "-",
+  replica.version,
+  replica.commit ?? "-",
+  replica.started_at ?? "?",
+  `${replica.silent_seconds} s ago${seenNote(replica)}`,
+  `${replica.skew_ms >= 0 ? "+" : ""}${replica.skew_ms} ms`,
+  replica.redis ?? "?",
+  replica.pool === null ? "-" : `${replica.pool.used} of ${replica.pool.max}, ${replica.pool.waiting} waiting`
 ]
 
 const providerHead = ["PROVIDER", "ENGINE", "CLOSED", "HALF-OPEN", "OPEN", "P95", "LAST SUCCESS", "LAST REFUSAL"]

@@ -1,9 +1,9 @@
 import { Duration, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { namesOf } from "../../domain/providers/providerNames.ts"
 import { type Capabilities, type Codes, toJson } from "../../domain/search/Capabilities.ts"
 import { QueryText, type SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
-import { namesOf } from "../../services/providers/Provider.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import {
   type MissingPath,
@@ -39,14 +39,14 @@ const paging = (paging: Capabilities["paging"]): string => {
   return paging.kind === "fixed" ? `pages of ${paging.pageSize}${pages}` : `pages up to ${paging.maxPageSize}${pages}`
 }
 
-const serves = (it: Capabilities | undefined): string =>
-  it === undefined
+const serves = (capabilities: Capabilities | undefined): string =>
+  capabilities === undefined
     ? "everything"
     : [
-        paging(it.paging),
-        `safe ${it.safe.join("/")}`,
-        codes("country", "countries", it.countries),
-        codes("language", "languages", it.languages)
+        paging(capabilities.paging),
+        `safe ${capabilities.safe.join("/")}`,
+        codes("country", "countries", capabilities.countries),
+        codes("language", "languages", capabilities.languages)
       ].join("; ")
 
 const check = Command.make(
@@ -60,24 +60,25 @@ const check = Command.make(
     yield* print(
       {
         ok: failed === 0,
-        providers: checks.map((it) => ({
-          ...namesOf(it.state),
-          ok: it.refusal === undefined,
-          rows: it.rows ?? null,
-          ms: it.durationMs,
-          refusal: it.refusal === undefined ? null : { reason: it.refusal.reason, message: it.refusal.message },
-          serves: it.state.capabilities === undefined ? null : toJson(it.state.capabilities)
+        providers: checks.map((check) => ({
+          ...namesOf(check.state),
+          ok: check.refusal === undefined,
+          rows: check.rows ?? null,
+          ms: check.durationMs,
+          refusal:
+            check.refusal === undefined ? null : { reason: check.refusal.reason, message: check.refusal.message },
+          serves: check.state.capabilities === undefined ? null : toJson(check.state.capabilities)
         }))
       },
       table([
         ["PROVIDER", "ENGINE", "RESULT", "ROWS", "MS", "SERVES"],
-        ...checks.map((it) => [
-          namesOf(it.state).provider,
-          namesOf(it.state).engine ?? "-",
-          it.refusal === undefined ? "ok" : `${it.refusal.reason} (${it.refusal.message})`,
-          `${it.rows ?? "-"}`,
-          `${it.durationMs}`,
-          serves(it.state.capabilities)
+        ...checks.map((check) => [
+          namesOf(check.state).provider,
+          namesOf(check.state).engine ?? "-",
+          check.refusal === undefined ? "ok" : `${check.refusal.reason} (${check.refusal.message})`,
+          `${check.rows ?? "-"}`,
+          `${check.durationMs}`,
+          serves(check.state.capabilities)
         ])
       ])
     )

@@ -1,5 +1,5 @@
 import type { LoggedPage, LoggedRefusal } from "../../domain/log/LogEntry.ts"
-import type { StoredLogEntry } from "../../services/search/QueryLog.ts"
+import type { StoredLogEntry } from "../../services/charging/QueryLog.ts"
 import { table, time } from "../Output.ts"
 
 /** Queries are cut to this many characters in tables. */
@@ -82,7 +82,7 @@ export const entriesLines = (entries: ReadonlyArray<StoredLogEntry>): ReadonlyAr
   ])
 
 export const totalsOf = (entries: ReadonlyArray<StoredLogEntry>) => {
-  const count = (outcome: StoredLogEntry["outcome"]) => entries.filter((it) => it.outcome === outcome).length
+  const count = (outcome: StoredLogEntry["outcome"]) => entries.filter((entry) => entry.outcome === outcome).length
   return {
     searches: entries.length,
     credits: entries.reduce((sum, { credits }) => sum + credits, 0),

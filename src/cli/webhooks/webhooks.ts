@@ -40,12 +40,12 @@ const list = Command.make(
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const { pausedAt, webhooks } = yield* Effect.flatMap(EventBooks, (books) => books.queues(account.id))
-    const rows = webhooks.map((it) => [
-      it.endpoint.id,
-      String(it.queued),
-      String(it.failed),
-      stateOf(it),
-      it.endpoint.url
+    const rows = webhooks.map((webhook) => [
+      webhook.endpoint.id,
+      String(webhook.queued),
+      String(webhook.failed),
+      stateOf(webhook),
+      webhook.endpoint.url
     ])
     yield* print({ account_id: account.id, paused_at: time(pausedAt), webhooks: webhooks.map(queueJson) }, [
       ...(pausedAt === undefined ? [] : [`All webhooks of ${account.id} have been paused since ${time(pausedAt)}.`]),

@@ -10,7 +10,7 @@ export type ToolScope = (typeof toolScopes)[number]
 /** Every app gets a refresh token; `offline_access` is its standard scope. */
 export const appScopes = [...toolScopes, "offline_access"] as const
 
-export const isToolScope = (scope: string): scope is ToolScope => toolScopes.some((it) => it === scope)
+export const isToolScope = (scope: string): scope is ToolScope => toolScopes.some((known) => known === scope)
 
 /** Returns the requested scopes that exist, or all scopes if none exists. `requested` is separated by spaces. */
 export const grantableScopes = (requested: string): ReadonlyArray<string> => {

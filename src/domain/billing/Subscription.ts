@@ -140,7 +140,7 @@ export interface AccountTerms {
     | (Period & {
         readonly quota: number
         /** Undefined if the period opened by the calendar, before the provider reported it (R31). */
-        readonly of: SoldSubscription | undefined
+        readonly subscription: SoldSubscription | undefined
       })
     | undefined
 }
@@ -176,7 +176,7 @@ const termsOf = (
     ...own,
     cycleStart,
     next: next === undefined ? loweredAt(plan, own, terms, period.end) : { ...ownTerms(next.plan, terms), at: next.at },
-    period: { ...period, quota: inPeriod.quota, of: isRunning ? subscription : undefined }
+    period: { ...period, quota: inPeriod.quota, subscription: isRunning ? subscription : undefined }
   }
 }
 
@@ -203,7 +203,7 @@ export const readingOf = (
   readonly isChanged: boolean
   readonly terms: AccountTerms | undefined
 } => {
-  const known = new Map(before.map((it) => [it.subscription.id, it]))
+  const known = new Map(before.map((booked) => [booked.subscription.id, booked]))
   const limits = new Map<string, PeriodLimits>()
   const read = reading.map(({ orders, ...subscription }): BookedSubscription => {
     const { sight, steps } = sightOf(subscription, orders, known.get(subscription.id)?.sight)
@@ -212,7 +212,7 @@ export const readingOf = (
   })
   const gone = before
     .filter(({ subscription }) => !limits.has(subscription.id))
-    .map((it): BookedSubscription => ({ ...it, subscription: { ...it.subscription, status: "ended" } }))
+    .map((booked): BookedSubscription => ({ ...booked, subscription: { ...booked.subscription, status: "ended" } }))
   const after = [...read, ...gone]
   const isChanged = after.some(({ subscription }) => {
     const old = known.get(subscription.id)

@@ -77,3 +77,6 @@ export interface LogEntry {
   /** Undefined for a search. */
   readonly page?: LoggedPage | undefined
 }
+
+/** The parts of an entry that say where its request was. */
+export type LogPlace = Pick<LogEntry, "id" | "batchId" | "rowIndex" | "requestId">

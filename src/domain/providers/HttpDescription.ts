@@ -90,7 +90,7 @@ const optionsOf = (
 ): OptionSupport | undefined => {
   const after = used.has("after") || (used.has("days") && values.days === undefined)
   const periods = used.has("days")
-    ? freshnessPeriods.filter((it) => values.days?.has(String(freshnessDays[it])) === true)
+    ? freshnessPeriods.filter((period) => values.days?.has(String(freshnessDays[period])) === true)
     : []
   const domains = operators ?? (used.has("domains") ? anyDomains : undefined)
   const options: OptionSupport = {

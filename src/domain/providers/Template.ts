@@ -37,7 +37,7 @@ export type ValueFor = (part: Exclude<Part, { readonly _tag: "text" }>) => Value
 /** A variable, or one word in braces. Other braces are text. */
 const slot = /\$\{(?<variable>[^{}]*)\}|\{\s*(?<placeholder>[\w.-]*)\s*\}/g
 
-const isPlaceholder = (name: string): name is Placeholder => placeholders.some((it) => it === name)
+const isPlaceholder = (name: string): name is Placeholder => placeholders.some((placeholder) => placeholder === name)
 
 /** Fails with the word in braces that is not a placeholder. */
 export const parseTemplate = (source: string): Result.Result<Template, string> => {

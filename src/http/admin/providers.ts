@@ -1,6 +1,6 @@
 import type { Effect } from "effect"
+import { namesOf } from "../../domain/providers/providerNames.ts"
 import { toJson } from "../../domain/search/Capabilities.ts"
-import { namesOf } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import type { RerankState } from "../../services/providers/Reranker.ts"
 import { toMomentOrNull } from "../timestamps.ts"

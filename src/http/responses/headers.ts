@@ -1,5 +1,5 @@
 import { remaining } from "../../domain/credits/Allowance.ts"
-import type { Receipt } from "../../services/credits/Metering.ts"
+import type { Receipt } from "../../services/charging/Metering.ts"
 import { type RateLimitDecision, windowMs } from "../../services/credits/RateLimiter.ts"
 
 /** The policy name in the `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers-11 (R45). */

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { QuotaExceeded } from "../../domain/errors.ts"
-import type { KeyError, SingleError } from "../../services/search/Singles.ts"
+import type { SingleError } from "../../services/charging/Charge.ts"
+import type { KeyError } from "../../services/charging/Idempotency.ts"
 import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
 import { quotaHeaders, type Spent } from "./headers.ts"
 

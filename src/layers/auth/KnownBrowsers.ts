@@ -61,7 +61,7 @@ export const makeKnownBrowsers = Effect.fnUntraced(function* ({ baseUrl, makeTok
     const person = yield* readPerson(sql.and([sql`u.email = ${normalizeEmail(email).replaceAll("\0", "")}`]))
     if (person === undefined) return undefined
     const expected = values.map(({ secret }) => sign(secret, cookie.browser, person))
-    const isKnown = cookie.signatures.some((signature) => expected.some((it) => isEqual(it, signature)))
+    const isKnown = cookie.signatures.some((signature) => expected.some((valid) => isEqual(valid, signature)))
     return isKnown ? cookie.browser : undefined
   })
 

@@ -195,7 +195,9 @@ const subscriptions = (tools: Tools) => {
         { path: "/v1/subscriptions/", query: [...query, ["sorting", "started_at"]] },
         { isPatient }
       )
-      .pipe(Effect.map((found) => found.map((it) => objects.toSubscription(tools.options.products, it))))
+      .pipe(
+        Effect.map((found) => found.map((subscription) => objects.toSubscription(tools.options.products, subscription)))
+      )
   return {
     changePlan: Effect.fn("PaymentProvider.changePlan")((id: string, plan: SoldPlan, when: "now" | "period_end") =>
       change(tools, id, { product_id: tools.options.products[plan], proration_behavior: prorations[when] })
@@ -208,7 +210,7 @@ const subscriptions = (tools: Tools) => {
         tools,
         id,
         { cancel_at_period_end: isCanceled },
-        (it) => it.status !== "ended" && it.cancelAtPeriodEnd === isCanceled
+        (subscription) => subscription.status !== "ended" && subscription.cancelAtPeriodEnd === isCanceled
       )
     ),
     subscription: Effect.fn("PaymentProvider.subscription")((id: string) => readSubscription(tools, id)),
@@ -231,8 +233,11 @@ const orders = (tools: Tools) => {
       Effect.map(readById(tools, objects.PolarOrder, "/v1/orders/", id), toOrder)
     ),
     ordersOf: Effect.fn("PaymentProvider.ordersOf")(
-      (of: { readonly customerId: string } | { readonly subscriptionId: string }) =>
-        list(["customerId" in of ? ["customer_id", of.customerId] : ["subscription_id", of.subscriptionId]], false)
+      (filter: { readonly customerId: string } | { readonly subscriptionId: string }) =>
+        list(
+          ["customerId" in filter ? ["customer_id", filter.customerId] : ["subscription_id", filter.subscriptionId]],
+          false
+        )
     ),
     ordersSince: Effect.fn("PaymentProvider.ordersSince")((since: number) =>
       list([["created_after", DateTime.formatIso(DateTime.makeUnsafe(since))]], true)
@@ -259,12 +264,14 @@ const reversals = (tools: Tools, now: Effect.Effect<number>) => {
     refundedSince: Effect.fn("PaymentProvider.refundedSince")(function* (since: number) {
       const oldest = since - Duration.toMillis(refundAge)
       const refunds = yield* madeSince(tools, objects.PolarRefund, "/v1/refunds/", oldest)
-      return [...new Set(refunds.filter((it) => objects.modifiedAt(it) >= since).map(({ order_id }) => order_id))]
+      return [
+        ...new Set(refunds.filter((refund) => objects.modifiedAt(refund) >= since).map(({ order_id }) => order_id))
+      ]
     }),
     voidOrders: Effect.gen(function* () {
       const filter = [["status", "void"]] as const
       const found = yield* madeSince(tools, objects.PolarOrder, "/v1/orders/", yield* oldestDispute, filter)
-      return found.map((it) => objects.toOrder(tools.options.products, it))
+      return found.map((order) => objects.toOrder(tools.options.products, order))
     }).pipe(Effect.withSpan("PaymentProvider.voidOrders")),
     disputes: Effect.gen(function* () {
       const found = yield* madeSince(tools, objects.PolarDispute, "/v1/disputes/", yield* oldestDispute)

@@ -103,7 +103,7 @@ const planFault = (product: Product, { priceCents }: PlanOffer): string | undefi
   if (product.recurring_interval !== "month" || (product.recurring_interval_count ?? 1) !== 1) {
     return "is not billed every month"
   }
-  const prices = product.prices.filter((it) => it.is_archived !== true && it.price_currency === currency)
+  const prices = product.prices.filter((price) => price.is_archived !== true && price.price_currency === currency)
   const [price] = prices
   if (prices.length !== 1 || price?.amount_type !== "fixed")
     return `does not have exactly one fixed price in ${currency}`

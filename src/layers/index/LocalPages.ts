@@ -72,18 +72,18 @@ const documentOf = (entry: Entry) =>
 const source = (
   entries: Effect.Effect<ReadonlyArray<Entry>, DocumentSourceError, FileSystem.FileSystem | Path.Path>
 ): Effect.Effect<DocumentSource> =>
-  Effect.map(Ref.make({ read: 0, of: 1 }), (progress) => ({
+  Effect.map(Ref.make({ read: 0, total: 1 }), (progress) => ({
     documents: Stream.unwrap(
       Effect.gen(function* () {
         const all = yield* entries
-        yield* Ref.set(progress, { read: 0, of: Math.max(1, all.length) })
+        yield* Ref.set(progress, { read: 0, total: Math.max(1, all.length) })
         return Stream.fromIterable(all).pipe(
           Stream.mapEffect(documentOf, { concurrency: readAhead }),
-          Stream.tap(() => Ref.update(progress, ({ of, read }) => ({ of, read: read + 1 })))
+          Stream.tap(() => Ref.update(progress, ({ read, total }) => ({ read: read + 1, total })))
         )
       })
     ),
-    share: Effect.map(Ref.get(progress), ({ of, read }) => read / of)
+    share: Effect.map(Ref.get(progress), ({ read, total }) => read / total)
   }))
 
 const unreadable = (path: string) => (error: unknown) =>

@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Layer, type Scope } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
-import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/search/ResultCache.ts"
+import { maxAnswerBytes, ResultCache } from "../../services/search/ResultCache.ts"
 import { BoundedStore, makeSweeping } from "./BoundedStore.ts"
 
 interface Options {
@@ -27,9 +27,9 @@ export class AnswerStore extends BoundedStore<Answer> {
   }
 }
 
-export const makeStore = Effect.fnUntraced(function* (
+export const make = Effect.fnUntraced(function* (
   store: AnswerStore
-): Effect.fn.Return<ResultStore, never, Scope.Scope> {
+): Effect.fn.Return<ResultCache["Service"], never, Scope.Scope> {
   const startSweep = yield* makeSweeping(store)
   return {
     get: (key) => Effect.map(Clock.currentTimeMillis, (now) => store.get(key, now)),
@@ -41,6 +41,6 @@ export const makeStore = Effect.fnUntraced(function* (
   }
 })
 
-/** A `ttl` or `capacity` of 0 disables caching, but concurrent identical searches still share one lookup. */
+/** A `ttl` or `capacity` of 0 disables caching. */
 export const layer = (options: Options): Layer.Layer<ResultCache> =>
-  Layer.effect(ResultCache, Effect.flatMap(makeStore(new AnswerStore(options)), ResultCache.make))
+  Layer.effect(ResultCache, make(new AnswerStore(options)))

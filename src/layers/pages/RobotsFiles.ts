@@ -3,7 +3,7 @@ import { PageUnreadable } from "../../domain/errors.ts"
 import type { Payer, Payers } from "../../domain/fairness/Payers.ts"
 import { maxRobotsBytes, parseRobots, type RobotsRules } from "../../domain/pages/robots.ts"
 import { shareFairly } from "../../services/fairness/shareFairly.ts"
-import { Flights } from "../../services/search/Flights.ts"
+import { Flights } from "../../services/waiting/Flights.ts"
 import { BoundedStore, makeSweeping } from "../memory/BoundedStore.ts"
 import type { OutgoingResponse } from "../outgoing/Exchange.ts"
 

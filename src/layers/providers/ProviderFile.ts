@@ -276,7 +276,7 @@ const fromFile = Effect.fnUntraced(function* ({ providers, targets: lists }: Fil
   const rerankers: { [T in Target]?: Reranker } = {}
   const [served, invalidTargets] = yield* Effect.partition(Object.entries(lists), ([name, list]) =>
     Effect.gen(function* () {
-      const target = targets.find((it) => it === name)
+      const target = targets.find((known) => known === name)
       if (target === undefined) {
         return yield* invalid(`targets.${name}`, `is not a target; the targets are ${listed(targets)}`)
       }

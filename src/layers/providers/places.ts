@@ -25,7 +25,7 @@ interface PlaceParameter {
 
 const listed = (values: string): ReadonlySet<string> => new Set(values.split(" "))
 const upperCase = (values: Iterable<string>): ReadonlySet<string> =>
-  new Set(Array.from(values, (it) => it.toUpperCase()))
+  new Set(Array.from(values, (value) => value.toUpperCase()))
 
 const isoLanguages = listed(
   "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es " +
@@ -40,7 +40,7 @@ const isoCountries: ReadonlySet<string> = new Set(geos)
 const isTraditional = (locale: string): boolean => /-(tw|hk|mo)$/.test(locale)
 
 const country = ({ country }: Place): ReadonlyArray<string> => (country === undefined ? [] : [country])
-const upperCountry = (place: Place): ReadonlyArray<string> => country(place).map((it) => it.toUpperCase())
+const upperCountry = (place: Place): ReadonlyArray<string> => country(place).map((code) => code.toUpperCase())
 const upperLanguage = ({ language }: Place): ReadonlyArray<string> =>
   language === undefined ? [] : [language.toUpperCase()]
 

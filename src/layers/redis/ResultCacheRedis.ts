@@ -3,7 +3,7 @@ import { Duration, Effect, Layer, Option, Schema } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
 import { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { Ranking } from "../../domain/search/Ranking.ts"
-import { maxAnswerBytes, ResultCache, type ResultStore } from "../../services/search/ResultCache.ts"
+import { maxAnswerBytes, ResultCache } from "../../services/search/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
@@ -22,7 +22,9 @@ const end = Buffer.from("}")
 const write = ({ provider, ranking }: Answer): Buffer =>
   Buffer.concat([Buffer.from(`{"provider":${JSON.stringify(provider)},"organic":`), ranking.json, end])
 
-const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<ResultStore, never, RedisConnection> =>
+const make = (options: {
+  readonly ttl: Duration.Duration
+}): Effect.Effect<ResultCache["Service"], never, RedisConnection> =>
   Effect.gen(function* () {
     const connection = yield* RedisConnection
     const ttlMs = Math.ceil(Duration.toMillis(options.ttl))
@@ -48,4 +50,4 @@ const makeStore = (options: { readonly ttl: Duration.Duration }): Effect.Effect<
 
 /** While Redis is down every `get` misses, and no search fails or waits. */
 export const layer = (options: { readonly ttl: Duration.Duration }): Layer.Layer<ResultCache, never, RedisConnection> =>
-  Layer.effect(ResultCache, Effect.flatMap(makeStore(options), ResultCache.make))
+  Layer.effect(ResultCache, make(options))

@@ -89,7 +89,9 @@ const appliedNames = (sql: SqlClient.SqlClient) =>
 
 /** The error for a database that has a different migration under one of our numbers. Undefined if there is none. */
 const otherHistory = (applied: ReadonlyArray<string>, ours: ReadonlyArray<string>): StorageUnavailable | undefined => {
-  const theirs = applied.find((name) => !ours.includes(name) && ours.some((it) => it.slice(0, 4) === name.slice(0, 4)))
+  const theirs = applied.find(
+    (name) => !ours.includes(name) && ours.some((own) => own.slice(0, 4) === name.slice(0, 4))
+  )
   return theirs === undefined ? undefined : new StorageUnavailable({ message: unreleasedSchema(theirs) })
 }
 

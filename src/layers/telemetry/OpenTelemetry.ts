@@ -210,7 +210,9 @@ export const layer = (config: Settings): Layer.Layer<never> =>
     Effect.gen(function* () {
       const fork = Effect.runForkWith(yield* Effect.context<never>())
       const log: Log = (effect) => void fork(effect)
-      const [spans, metrics, logs] = (["traces", "metrics", "logs"] as const).map((it) => destinationOf(it, config))
+      const [spans, metrics, logs] = (["traces", "metrics", "logs"] as const).map((signal) =>
+        destinationOf(signal, config)
+      )
       return Layer.mergeAll(
         spans === undefined ? Layer.succeed(References.TracerEnabled, false) : traces(spans, config, log),
         metrics === undefined ? Layer.empty : OtelMetrics.layer(() => metricReader(metrics, config), options),

@@ -48,17 +48,17 @@ const notStarted = (number: number, { signal }: End) =>
 
 /** Fails if the worker never listened, unless others serve and this one was killed or is itself a replacement. */
 const runWorker = Effect.fnUntraced(function* (state: State, number: number, isReplacement: boolean) {
-  const it = yield* launch(number, state.env)
-  state.workers.set(number, it)
-  yield* Effect.raceFirst(Deferred.await(it.ready), Deferred.await(it.ended))
-  const hasListened = Deferred.isDoneUnsafe(it.ready)
+  const launched = yield* launch(number, state.env)
+  state.workers.set(number, launched)
+  yield* Effect.raceFirst(Deferred.await(launched.ready), Deferred.await(launched.ended))
+  const hasListened = Deferred.isDoneUnsafe(launched.ready)
   if (hasListened) yield* Deferred.succeed(state.first, undefined)
-  const end = yield* Deferred.await(it.ended)
-  state.past = merge([state.past, lasting(it.metrics)])
+  const end = yield* Deferred.await(launched.ended)
+  state.past = merge([state.past, lasting(launched.metrics)])
   const canReplace = serving(state).length > 0 && (isReplacement || end.signal !== null)
   if (!hasListened && !canReplace) return yield* notStarted(number, end)
   const how = end.signal === null ? `with code ${end.code}` : `by ${end.signal}`
-  return `Worker ${number} (process ${it.worker.process.pid}) has ended ${how}.`
+  return `Worker ${number} (process ${launched.worker.process.pid}) has ended ${how}.`
 })
 
 const keep = Effect.fnUntraced(function* (state: State, number: number) {
@@ -97,7 +97,7 @@ const viewOf = (state: State): WorkersAdmin.Workers => ({
   listener: () => (state.isEnding ? "draining" : Deferred.isDoneUnsafe(state.first) ? "serving" : "starting"),
   ask: (path) =>
     Effect.gen(function* () {
-      const replies = yield* Effect.forEach(serving(state), (it) => ask(it, path), { concurrency: "unbounded" })
+      const replies = yield* Effect.forEach(serving(state), (worker) => ask(worker, path), { concurrency: "unbounded" })
       return replies.flatMap(({ number, reply }) =>
         reply === undefined ? [] : [{ worker: number, status: reply.status, body: JSON.parse(reply.text) as unknown }]
       )
@@ -106,9 +106,9 @@ const viewOf = (state: State): WorkersAdmin.Workers => ({
     const workers = serving(state)
     yield* Effect.forEach(
       workers,
-      (it) =>
-        Effect.map(ask(it, "/metrics"), ({ reply }) => {
-          if (reply?.status === 200) it.metrics = parse(reply.text)
+      (worker) =>
+        Effect.map(ask(worker, "/metrics"), ({ reply }) => {
+          if (reply?.status === 200) worker.metrics = parse(reply.text)
         }),
       { concurrency: "unbounded" }
     )

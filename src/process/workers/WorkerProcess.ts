@@ -57,7 +57,7 @@ const adminPortOf = (message: unknown): number | undefined =>
 export const launch = (number: number, env: Readonly<Record<string, string>>): Effect.Effect<WorkerProcess> =>
   Effect.sync(() => {
     const worker = cluster.fork(env)
-    const it: WorkerProcess = {
+    const started: WorkerProcess = {
       number,
       worker,
       ready: Deferred.makeUnsafe(),
@@ -65,15 +65,15 @@ export const launch = (number: number, env: Readonly<Record<string, string>>): E
       adminPort: undefined,
       metrics: new Map()
     }
-    const end = (end: End) => Deferred.doneUnsafe(it.ended, Effect.succeed(end))
+    const end = (end: End) => Deferred.doneUnsafe(started.ended, Effect.succeed(end))
     worker.on("message", (message) => {
-      it.adminPort = adminPortOf(message) ?? it.adminPort
+      started.adminPort = adminPortOf(message) ?? started.adminPort
     })
-    worker.once("listening", () => Deferred.doneUnsafe(it.ready, Effect.void))
+    worker.once("listening", () => Deferred.doneUnsafe(started.ready, Effect.void))
     worker.once("exit", (code, signal) => end({ code, signal }))
     worker.once("error", () => end({ code: null, signal: null }))
     if (worker.process.stdout !== null) copyLines(worker.process.stdout, process.stdout)
-    return it
+    return started
   })
 
 /** One slow worker must not delay the answer for all. */

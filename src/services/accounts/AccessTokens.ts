@@ -12,4 +12,4 @@ export class AccessTokens extends Context.Service<
      */
     readonly authenticate: (token: Redacted.Redacted) => Effect.Effect<AppPrincipal, Unauthorized>
   }
->()("quarry/services/AccessTokens") {}
+>()("quarry/services/accounts/AccessTokens") {}

@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Fiber, Layer } from "effect"
 import type { NotFound } from "../../domain/errors.ts"
+import { QueryLog } from "../charging/QueryLog.ts"
 import { KeyStore } from "../keys/KeyStore.ts"
-import { QueryLog } from "../search/QueryLog.ts"
 import { untraced } from "../telemetry/Tracing.ts"
 import { Accounts } from "./Accounts.ts"
 import { Sessions } from "./Sessions.ts"
@@ -21,7 +21,7 @@ export class AccountRemoval extends Context.Service<
     readonly remove: (accountId: string) => Effect.Effect<void, NotFound>
     readonly end: (accountId: string) => Effect.Effect<void, NotFound>
   }
->()("quarry/services/AccountRemoval") {
+>()("quarry/services/accounts/AccountRemoval") {
   static readonly layer = Layer.effect(
     AccountRemoval,
     Effect.gen(function* () {

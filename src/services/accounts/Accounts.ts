@@ -74,7 +74,7 @@ export class Accounts extends Context.Service<
     /** Also deletes the address and revokes the keys. The ledger and the record of the trial stay (R32). */
     readonly remove: (id: string) => Effect.Effect<void, NotFound>
   }
->()("quarry/services/Accounts") {}
+>()("quarry/services/accounts/Accounts") {}
 
 export const noSuchAccount = (idOrEmail: string): NotFound =>
   new NotFound({ message: `There is no account ${idOrEmail}.` })

@@ -11,4 +11,4 @@ export class AuthRoutes extends Context.Service<
     /** Attempts are counted by the client's address or network (`2001:db8::/64`). Fails for unsupported routes. */
     readonly handle: (request: Request, address: string | undefined) => Effect.Effect<Response, NotFound>
   }
->()("quarry/services/AuthRoutes") {}
+>()("quarry/services/accounts/AuthRoutes") {}

@@ -37,4 +37,4 @@ export class AuthorizationRequests extends Context.Service<
       decision: "allow" | "deny"
     ) => Effect.Effect<Redirect, AuthorizationRequestExpired | Unauthorized | TooManyAttempts>
   }
->()("quarry/services/AuthorizationRequests") {}
+>()("quarry/services/accounts/AuthorizationRequests") {}

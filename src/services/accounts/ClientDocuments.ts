@@ -19,4 +19,4 @@ export class ClientDocuments extends Context.Service<
      */
     readonly fetch: (clientId: string, requester?: string) => Effect.Effect<FetchedDocument, ClientDocumentUnusable>
   }
->()("quarry/services/ClientDocuments") {}
+>()("quarry/services/accounts/ClientDocuments") {}

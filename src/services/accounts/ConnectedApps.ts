@@ -27,4 +27,4 @@ export class ConnectedApps extends Context.Service<
     /** Also revokes its tokens. */
     readonly end: (accountId: string, appId: string) => Effect.Effect<void, NotFound>
   }
->()("quarry/services/ConnectedApps") {}
+>()("quarry/services/accounts/ConnectedApps") {}

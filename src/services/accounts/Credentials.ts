@@ -78,7 +78,7 @@ export class Credentials extends Context.Service<
       accepted: ReadonlyArray<CredentialKind>
     ) => Effect.Effect<Principal, Unauthorized>
   }
->()("quarry/services/Credentials") {
+>()("quarry/services/accounts/Credentials") {
   static readonly layer = Layer.effect(
     Credentials,
     Effect.gen(function* () {

@@ -23,4 +23,4 @@ export class Emails extends Context.Service<
     /** Fails if the email was not accepted, so that the caller can retry. */
     readonly deliver: (email: Email) => Effect.Effect<void, EmailNotSent>
   }
->()("quarry/services/Emails") {}
+>()("quarry/services/accounts/Emails") {}

@@ -12,4 +12,4 @@ export class Marketplace extends Context.Service<
       user: string
     ) => Effect.Effect<MarketplacePrincipal, Unauthorized>
   }
->()("quarry/services/Marketplace") {}
+>()("quarry/services/accounts/Marketplace") {}

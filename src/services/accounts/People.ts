@@ -35,4 +35,4 @@ export class People extends Context.Service<
     /** Creates a link to set a password and sign in. Creates the person if nobody has signed up for the account. */
     readonly makeSignInLink: (account: Account) => Effect.Effect<SignInLink, PersonError>
   }
->()("quarry/services/People") {}
+>()("quarry/services/accounts/People") {}

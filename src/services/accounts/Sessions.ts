@@ -34,4 +34,4 @@ export class Sessions extends Context.Service<
     /** Removes the person of an account: sessions, identities and address. */
     readonly forget: (accountId: string) => Effect.Effect<void>
   }
->()("quarry/services/Sessions") {}
+>()("quarry/services/accounts/Sessions") {}

@@ -90,4 +90,4 @@ export class SignIn extends Context.Service<
       reset: { readonly token: Redacted.Redacted; readonly password: Redacted.Redacted; readonly returnPath: string }
     ) => Effect.Effect<Redirect, SignInError>
   }
->()("quarry/services/SignIn") {}
+>()("quarry/services/accounts/SignIn") {}

@@ -107,16 +107,16 @@ const openSubscription = ({ subscriptions }: BilledAccount): SoldSubscription | 
     .filter(({ status }) => status !== "ended")
     .sort((a, b) => Number(isUpgrade(a.plan, b.plan)) - Number(isUpgrade(b.plan, a.plan)))[0]
 
-const stateOf = (it: SoldSubscription, graceMs: number): SubscriptionState => ({
-  status: it.status === "past_due" ? "past_due" : "active",
-  plan: it.plan,
-  periodStart: it.period.start,
-  periodEnd: it.period.end,
-  cancelAtPeriodEnd: it.cancelAtPeriodEnd,
-  pendingPlan: it.pending?.plan,
-  pendingAt: it.pending?.at,
-  pastDueSince: it.status === "past_due" ? (it.pastDueAt ?? it.period.start) : undefined,
-  graceUntil: it.status === "past_due" ? graceEnd(it, graceMs) : undefined
+const stateOf = (subscription: SoldSubscription, graceMs: number): SubscriptionState => ({
+  status: subscription.status === "past_due" ? "past_due" : "active",
+  plan: subscription.plan,
+  periodStart: subscription.period.start,
+  periodEnd: subscription.period.end,
+  cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
+  pendingPlan: subscription.pending?.plan,
+  pendingAt: subscription.pending?.at,
+  pastDueSince: subscription.status === "past_due" ? (subscription.pastDueAt ?? subscription.period.start) : undefined,
+  graceUntil: subscription.status === "past_due" ? graceEnd(subscription, graceMs) : undefined
 })
 
 const isSold = (plan: Plan): plan is SoldPlan => plan !== "trial" && plan !== "custom"
@@ -179,7 +179,7 @@ const customerOf = Effect.fnUntraced(function* (
     )
   const made = yield* provider
     .customerOf(account.id, account.email, isGone)
-    .pipe(Effect.catchTags({ CustomerTaken: (it) => taken(it.customerId), ProviderUnavailable: unreachable }))
+    .pipe(Effect.catchTags({ CustomerTaken: (error) => taken(error.customerId), ProviderUnavailable: unreachable }))
   const kept = yield* books.keepCustomer(account.id, made)
   if (typeof kept !== "string") return kept.customerId
   if (kept === "taken") return yield* taken(made)
@@ -383,7 +383,7 @@ export class Billing extends Context.Service<
       body: Uint8Array
     ) => Effect.Effect<void, BillingUnavailable | DeliveryInvalid>
   }
->()("quarry/services/Billing") {
+>()("quarry/services/billing/Billing") {
   static readonly layer = Layer.effect(
     Billing,
     Effect.gen(function* () {

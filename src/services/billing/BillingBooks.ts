@@ -119,4 +119,4 @@ export class BillingBooks extends Context.Service<
     readonly finishSweep: (extent: SweepExtent, startedAt: number, isDone: boolean) => Effect.Effect<void>
     readonly figures: Effect.Effect<{ readonly oldestDeliveryMs: number; readonly owed: number }>
   }
->()("quarry/services/BillingBooks") {}
+>()("quarry/services/billing/BillingBooks") {}

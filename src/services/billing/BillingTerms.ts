@@ -5,4 +5,4 @@ export const BillingTerms = Context.Reference<{
   readonly grace: Duration.Duration
   /** False if the operator closed the checkout. Existing purchases stay valid. */
   readonly isOpen: boolean
-}>("quarry/services/BillingTerms", { defaultValue: () => ({ grace: Duration.days(3), isOpen: true }) })
+}>("quarry/services/billing/BillingTerms", { defaultValue: () => ({ grace: Duration.days(3), isOpen: true }) })

@@ -136,7 +136,7 @@ export class PaymentProvider extends Context.Service<
     readonly openSubscriptions: Effect.Effect<ReadonlyArray<Subscription>, ProviderUnavailable>
     readonly order: (id: string) => Effect.Effect<Order, ProviderUnavailable | ProviderMissing>
     readonly ordersOf: (
-      of: { readonly customerId: string } | { readonly subscriptionId: string }
+      filter: { readonly customerId: string } | { readonly subscriptionId: string }
     ) => Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
     /** `since` is in Unix milliseconds. */
     readonly ordersSince: (since: number) => Effect.Effect<ReadonlyArray<Order>, ProviderUnavailable>
@@ -154,7 +154,7 @@ export class PaymentProvider extends Context.Service<
     ) => Effect.Effect<Nudge, DeliveryInvalid>
     readonly check: Effect.Effect<ReadonlyArray<Finding>, ProviderUnavailable>
   }
->()("quarry/services/PaymentProvider") {}
+>()("quarry/services/billing/PaymentProvider") {}
 
 /** Two during a rotation. */
 export type SigningSecrets = ReadonlyArray<Redacted.Redacted<string>>

@@ -72,7 +72,7 @@ const readSubscriptions = Effect.fnUntraced(function* (
   customerIds: ReadonlyArray<string>
 ) {
   const lists = yield* Effect.forEach(customerIds, provider.subscriptionsOf, { concurrency: maxReads })
-  const own = lists.flat().filter((it): it is Sold => isSold(it) && it.accountId === accountId)
+  const own = lists.flat().filter((sold): sold is Sold => isSold(sold) && sold.accountId === accountId)
   return yield* Effect.forEach(own, (subscription) =>
     Effect.map(
       subscription.status === "ended"
@@ -278,15 +278,16 @@ const sweepSubscriptions = Effect.fnUntraced(function* (deps: Deps) {
   const { books, clock, provider } = deps
   const now = yield* storeTime(clock)
   const listed = (yield* provider.openSubscriptions).filter(isSold)
-  const booked = new Map((yield* books.openSubscriptions).map((it) => [it.id, it]))
+  const booked = new Map((yield* books.openSubscriptions).map((subscription) => [subscription.id, subscription]))
   const drifts: Array<Drift> = []
   const byAccount = new Map<string, ReadonlyArray<Sold>>()
-  for (const it of listed) byAccount.set(it.accountId, [...(byAccount.get(it.accountId) ?? []), it])
+  for (const subscription of listed)
+    byAccount.set(subscription.accountId, [...(byAccount.get(subscription.accountId) ?? []), subscription])
   const open = new Set(listed.map(({ id }) => id))
   const gone = [...booked.values()].filter(({ id }) => !open.has(id))
-  const differs = (it: Sold) => {
-    const known = booked.get(it.id)
-    return known === undefined || !isSameSubscription(known, it)
+  const differs = (subscription: Sold) => {
+    const known = booked.get(subscription.id)
+    return known === undefined || !isSameSubscription(known, subscription)
   }
   const bring = Effect.fnUntraced(function* (accountId: string, subscriptions: ReadonlyArray<Sold>, objectId: string) {
     const { booking } = yield* updatePlan(deps, accountId, subscriptions[0]?.customerId)
@@ -295,7 +296,7 @@ const sweepSubscriptions = Effect.fnUntraced(function* (deps: Deps) {
     if (booking === "unknown") drifts.push({ kind: "removal", accountId, objectId })
   })
   for (const [accountId, subscriptions] of byAccount) {
-    const first = subscriptions.find(differs) ?? gone.find((it) => it.accountId === accountId)
+    const first = subscriptions.find(differs) ?? gone.find((subscription) => subscription.accountId === accountId)
     if (first !== undefined) yield* bring(accountId, subscriptions, first.id)
     const [, second] = subscriptions
     if (second !== undefined) drifts.push({ kind: "second_subscription", accountId, objectId: second.id })
@@ -358,7 +359,7 @@ export class Reconciler extends Context.Service<
     /** Fixes differences between books and provider. `since` is in Unix milliseconds; 0 means everything. */
     readonly sweep: (extent: SweepExtent, since?: number) => Effect.Effect<ReadonlyArray<Drift>, ProviderUnavailable>
   }
->()("quarry/services/Reconciler") {
+>()("quarry/services/billing/Reconciler") {
   static readonly layer = Layer.effect(
     Reconciler,
     Effect.gen(function* () {

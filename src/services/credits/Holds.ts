@@ -28,4 +28,4 @@ export class Holds extends Context.Service<
     readonly list: (filter: HoldFilter) => Effect.Effect<ReadonlyArray<ListedHold>>
     readonly count: Effect.Effect<HoldsStatus>
   }
->()("quarry/services/Holds") {}
+>()("quarry/services/credits/Holds") {}

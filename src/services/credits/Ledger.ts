@@ -194,4 +194,4 @@ export class Ledger extends Context.Service<
     /** Returns the previous discrepancies. Fails if credits would become negative or exceed the quota. */
     readonly repair: (repair: Repair) => Effect.Effect<ReadonlyArray<Discrepancy>, NotFound | CorrectionImpossible>
   }
->()("quarry/services/Ledger") {}
+>()("quarry/services/credits/Ledger") {}

@@ -14,7 +14,7 @@ export class PlanBooks extends Context.Service<
      */
     readonly apply: Effect.Effect<number>
   }
->()("quarry/services/PlanBooks") {}
+>()("quarry/services/credits/PlanBooks") {}
 
 /** Another replica may have created accounts or changed plans with the plans that it was started with. */
 const applyInterval = Duration.hours(1)

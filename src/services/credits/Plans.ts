@@ -2,7 +2,9 @@ import { Context, Hash } from "effect"
 import { type PlanTable, plans, standardPlans } from "../../domain/credits/Plan.ts"
 
 /** The plans as the operator sells them (R75). */
-export const Plans = Context.Reference<PlanTable>("quarry/services/Plans", { defaultValue: () => standardPlans })
+export const Plans = Context.Reference<PlanTable>("quarry/services/credits/Plans", {
+  defaultValue: () => standardPlans
+})
 
 /** Equal in replicas that were started with the same plans. */
 export const digestOf = (table: PlanTable): string => {

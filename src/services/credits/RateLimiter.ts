@@ -40,4 +40,4 @@ export class RateLimiter extends Context.Service<
   {
     readonly hit: (rate: RateLimit) => Effect.Effect<RateLimitDecision>
   }
->()("quarry/services/RateLimiter") {}
+>()("quarry/services/credits/RateLimiter") {}

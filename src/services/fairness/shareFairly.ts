@@ -1,6 +1,6 @@
 import { type Context, Effect } from "effect"
 import { type Payer, Payers } from "../../domain/fairness/Payers.ts"
-import type { Flight, Flights } from "../search/Flights.ts"
+import type { Flight, Flights } from "../waiting/Flights.ts"
 
 /** Shares a run among callers with the same key, like `share`. `run` receives all accounts that wait for it. */
 export const shareFairly = <A, E, R>(

@@ -84,4 +84,4 @@ export class DocumentIndex extends Context.Service<
     readonly stats: Effect.Effect<IndexStats>
     readonly clear: Effect.Effect<number>
   }
->()("quarry/services/DocumentIndex") {}
+>()("quarry/services/index/DocumentIndex") {}

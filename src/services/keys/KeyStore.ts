@@ -61,7 +61,7 @@ export class KeyStore extends Context.Service<
       change: BoundsChange
     ) => Effect.Effect<ApiKey, NotFound | InvalidRequest>
   }
->()("quarry/services/KeyStore") {}
+>()("quarry/services/keys/KeyStore") {}
 
 export const maxActiveKeys = 50
 export const maxRevokedListed = 100

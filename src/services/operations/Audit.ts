@@ -46,4 +46,4 @@ export class Audit extends Context.Service<
     readonly append: (record: AuditRecord) => Effect.Effect<void>
     readonly list: (query: AuditQuery) => Effect.Effect<ReadonlyArray<AuditEntry>>
   }
->()("quarry/services/Audit") {}
+>()("quarry/services/operations/Audit") {}

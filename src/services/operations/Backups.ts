@@ -27,4 +27,4 @@ export class Backups extends Context.Service<
       options: { readonly overwrite: boolean }
     ) => Effect.Effect<BackupReport, BackupFailed | E, R>
   }
->()("quarry/services/Backups") {}
+>()("quarry/services/operations/Backups") {}

@@ -11,4 +11,4 @@ export class DatabaseInspection extends Context.Service<
       readonly migrations: MigrationStatus | null
     }>
   }
->()("quarry/services/DatabaseInspection") {}
+>()("quarry/services/operations/DatabaseInspection") {}

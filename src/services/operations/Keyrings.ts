@@ -24,5 +24,5 @@ export const singleKeyring = (secret: Redacted.Redacted): Keyring => {
 
 /** The secrets of this deployment, as verified with the database (R56). */
 export class Keyrings extends Context.Service<Keyrings, { readonly [Name in SecretName]: Keyring }>()(
-  "quarry/services/Keyrings"
+  "quarry/services/operations/Keyrings"
 ) {}

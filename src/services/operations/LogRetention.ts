@@ -17,4 +17,4 @@ export class LogRetention extends Context.Service<
     readonly look: Effect.Effect<LogOverview>
     readonly set: (retentionMs: number) => Effect.Effect<void>
   }
->()("quarry/services/LogRetention") {}
+>()("quarry/services/operations/LogRetention") {}

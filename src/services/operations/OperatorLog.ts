@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { NotFound } from "../../domain/errors.ts"
 import type { Counts } from "../../domain/log/Usage.ts"
-import type { StoredLogEntry } from "../search/QueryLog.ts"
+import type { StoredLogEntry } from "../charging/QueryLog.ts"
 
 /** Limits a request look-up, because a client may send the same ID many times. */
 export const maxEntries = 200
@@ -36,4 +36,4 @@ export class OperatorLog extends Context.Service<
     /** The groups with the most searches. It reads the whole time range, which may take minutes. */
     readonly top: (query: TopQuery) => Effect.Effect<ReadonlyArray<TopUsage>>
   }
->()("quarry/services/OperatorLog") {}
+>()("quarry/services/operations/OperatorLog") {}

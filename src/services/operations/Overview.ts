@@ -7,9 +7,9 @@ import {
   successorsOf
 } from "../../domain/operations/Status.ts"
 import { Holds } from "../credits/Holds.ts"
+import { DatabaseLane } from "../DatabaseLane.ts"
 import { DocumentIndex } from "../index/DocumentIndex.ts"
 import { DatabaseInspection } from "./DatabaseInspection.ts"
-import { DatabaseLane } from "./DatabaseLane.ts"
 import { RedisInspection } from "./RedisInspection.ts"
 import { type ProviderSight, type Replica, Replicas } from "./Replicas.ts"
 
@@ -20,14 +20,14 @@ const isSilent = ({ silentMs }: Replica): boolean => silentMs > silentAfterMs
 
 const toReplicaStatuses = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ReplicaStatus> => {
   const successors = successorsOf(
-    replicas.map((it) => ({
-      id: it.id,
-      startedAt: it.startedAt - it.skewMs,
-      seenAt: it.seenAt,
-      silent: isSilent(it)
+    replicas.map((replica) => ({
+      id: replica.id,
+      startedAt: replica.startedAt - replica.skewMs,
+      seenAt: replica.seenAt,
+      silent: isSilent(replica)
     }))
   )
-  return replicas.map((it) => toReplicaStatus(it, successors.get(it.id) ?? null))
+  return replicas.map((replica) => toReplicaStatus(replica, successors.get(replica.id) ?? null))
 }
 
 const toReplicaStatus = (replica: Replica, successor: string | null): ReplicaStatus => ({
@@ -51,7 +51,7 @@ const largest = (values: ReadonlyArray<number | null>): number | null =>
 
 const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]): ProviderStatus => {
   const [{ engine, provider }] = sights
-  const count = (phase: ProviderSight["phase"]) => sights.filter((it) => it.phase === phase).length
+  const count = (phase: ProviderSight["phase"]) => sights.filter((sight) => sight.phase === phase).length
   const refusedAt = largest(sights.map(({ lastRefusal }) => lastRefusal?.at ?? null))
   const refusal = sights.find(({ lastRefusal }) => lastRefusal !== null && lastRefusal.at === refusedAt)?.lastRefusal
   return {
@@ -87,7 +87,7 @@ export class Overview extends Context.Service<
     /** Never fails: a part that cannot be read is null. */
     readonly look: Effect.Effect<Status>
   }
->()("quarry/services/Overview") {
+>()("quarry/services/operations/Overview") {
   static readonly layer = (version: string) =>
     Layer.effect(
       Overview,

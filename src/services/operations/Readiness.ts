@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Exit, Fiber, Layer, Metric, Option, Schedule, type Scope } from "effect"
+import { DatabaseLane } from "../DatabaseLane.ts"
 import { observe } from "../telemetry/Instrument.ts"
 import { processReady, readinessCheck } from "../telemetry/Metrics.ts"
-import { DatabaseLane } from "./DatabaseLane.ts"
 
 export type ListenerState = "starting" | "serving" | "draining"
 
@@ -56,7 +56,7 @@ export class Readiness extends Context.Service<
     readonly report: Effect.Effect<ReadinessReport>
     readonly full: Effect.Effect<FullReport>
   }
->()("quarry/services/Readiness") {
+>()("quarry/services/operations/Readiness") {
   static readonly layer = Layer.effect(
     Readiness,
     Effect.gen(function* () {

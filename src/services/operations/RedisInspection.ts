@@ -7,7 +7,7 @@ export class RedisInspection extends Context.Service<
     /** Never fails, and returns within seconds. */
     readonly look: Effect.Effect<RedisStatus>
   }
->()("quarry/services/RedisInspection") {
+>()("quarry/services/operations/RedisInspection") {
   static readonly layerOff = Layer.succeed(
     RedisInspection,
     RedisInspection.of({ look: Effect.succeed({ state: "off", reason: null }) })

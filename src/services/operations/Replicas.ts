@@ -26,7 +26,7 @@ export const Vitals = Schema.Struct({
 export type Vitals = typeof Vitals.Type
 
 /** Undefined in a command. */
-export const ReplicaId = Context.Reference<string | undefined>("quarry/services/ReplicaId", {
+export const ReplicaId = Context.Reference<string | undefined>("quarry/services/operations/ReplicaId", {
   defaultValue: () => undefined
 })
 
@@ -76,4 +76,4 @@ export class Replicas extends Context.Service<
     /** Oldest first. */
     readonly all: Effect.Effect<ReadonlyArray<Replica>>
   }
->()("quarry/services/Replicas") {}
+>()("quarry/services/operations/Replicas") {}

@@ -33,4 +33,4 @@ export class SecretRotation extends Context.Service<
     /** For lost old values: everything created with them becomes invalid. */
     readonly adopt: Effect.Effect<ReadonlyArray<SecretStatus>>
   }
->()("quarry/services/SecretRotation") {}
+>()("quarry/services/operations/SecretRotation") {}

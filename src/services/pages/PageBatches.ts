@@ -2,11 +2,14 @@ import { Context, Effect, Layer, Metric, Result } from "effect"
 import type { AccountPrincipal, Principal } from "../../domain/accounts/Principal.ts"
 import { PageUnreadable } from "../../domain/errors.ts"
 import { toPageResult } from "../../domain/pages/PageBody.ts"
+import { LinkBudget } from "../../domain/pages/PageLinks.ts"
 import type { PageRequest } from "../../domain/pages/PageRequest.ts"
 import type { PageRowBody } from "../../domain/pages/PagesRequest.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
-import type { RowFailure, RowKind } from "../search/Batch.ts"
-import { type Batches, makeBatches } from "../search/Batches.ts"
+import { type AskedRows, type Outcome, type RowFailure, shareAnswer, type Task } from "../charging/Batch.ts"
+import { type Batches, makeBatches } from "../charging/Batches.ts"
+import { admitTarget } from "../charging/Charge.ts"
+import { keyedRequest } from "../charging/Idempotency.ts"
 import { pageDuration } from "../telemetry/Metrics.ts"
 import { describePage } from "../telemetry/Tracing.ts"
 import { countPage, PageReader, type PageReading, toPageEntry, unsentReading } from "./PageReader.ts"
@@ -19,9 +22,7 @@ export class PageBatches extends Context.Service<PageBatches, Batches<PageReques
 ) {
   static readonly layer = Layer.effect(
     PageBatches,
-    Effect.gen(function* () {
-      return yield* makeBatches(makeKind(yield* PageReader))
-    })
+    Effect.suspend(() => make)
   )
 }
 
@@ -37,28 +38,75 @@ const errorRow = (error: RowFailure): PageRowBody => ({
 /** The cast: the route only admits principals with an account (R58). */
 const payer = (principal: Principal): AccountPrincipal => principal as AccountPrincipal
 
-const makeKind = (reader: PageReader["Service"]): RowKind<PageRequest, PageReading, PageRowBody> => ({
-  route: "pages",
-  spanName: "PageBatches.run",
-  idPrefix: "pag_",
-  maxRunning,
-  targetOf: () => pageTarget,
-  check: Effect.succeed,
-  run: (principal, request) => reader.read(payer(principal), request),
-  keyOf: ({ url }) => url,
-  shared: (reading) => (Result.isSuccess(reading.copy) ? { ...reading, cached: true, durationMs: 0 } : undefined),
-  unsent: unsentReading,
-  late: (durationMs) => ({ copy: Result.fail(PageUnreadable.because("timed_out")), cached: false, durationMs }),
-  toEntry: toPageEntry,
-  toBody: ({ id }, request, { copy }, { links }) =>
-    Result.match(copy, {
+const outcomeOf = (
+  principal: Principal,
+  request: PageRequest,
+  links: LinkBudget,
+  reading: PageReading
+): Outcome<PageRowBody> => ({
+  entry: (place) => toPageEntry(principal, request, place, reading),
+  body: (id) =>
+    Result.match(reading.copy, {
       onSuccess: (copy): PageRowBody => ({ status: "ok", ...toPageResult(id, request, copy, links) }),
       onFailure: errorRow
-    }),
-  errorRow,
-  keep: JSON.stringify,
-  restore: JSON.parse,
-  count: (entry) => countPage("row", entry),
-  countFailed: (error) => Metric.update(pageDuration.of("row", error, "false"), 0),
-  describe: (span, { url }, withText) => describePage(span, url, withText)
+    })
+})
+
+const toShared = (reading: PageReading): PageReading | undefined =>
+  Result.isSuccess(reading.copy) ? { ...reading, cached: true, durationMs: 0 } : undefined
+
+/** Shared by the rows of a batch. */
+interface Shared {
+  readonly readings: Map<string, PageReading>
+  /** For the whole response. */
+  readonly links: LinkBudget
+}
+
+const make = Effect.gen(function* () {
+  const reader = yield* PageReader
+  const batches = yield* makeBatches({
+    spanName: "PageBatches.run",
+    idPrefix: "pag_",
+    maxRunning,
+    errorRow,
+    keep: JSON.stringify,
+    restore: JSON.parse,
+    count: (entry) => countPage("row", entry),
+    countFailed: (error) => Metric.update(pageDuration.of("row", error, "false"), 0)
+  })
+
+  const taskOf = (principal: Principal, request: PageRequest, { links, readings }: Shared): Task<PageRowBody> => ({
+    describe: (span, withText) => describePage(span, request.url, withText),
+    run: () => {
+      const read = shareAnswer(readings, request.url, reader.read(payer(principal), request), toShared)
+      return Effect.flatMap(read, (reading) => {
+        const unsent = unsentReading(reading)
+        return unsent === undefined
+          ? Effect.succeed(outcomeOf(principal, request, links, reading))
+          : Effect.fail(errorRow(unsent))
+      })
+    },
+    cutOff: (startedAt, now) => {
+      const copy = Result.fail(PageUnreadable.because("timed_out"))
+      return Result.succeed(outcomeOf(principal, request, links, { copy, cached: false, durationMs: now - startedAt }))
+    }
+  })
+
+  const rowsOf = (principal: Principal, asked: AskedRows<PageRequest>) => {
+    const shared: Shared = { readings: new Map(), links: new LinkBudget() }
+    const rowOf = (row: AskedRows<PageRequest>[number]) =>
+      Effect.flatMap(Effect.fromResult(row), (request) =>
+        Effect.as(admitTarget(principal, pageTarget), taskOf(principal, request, shared))
+      )
+    return Effect.forEach(asked, (row) => Effect.result(Effect.mapError(rowOf(row), errorRow)))
+  }
+
+  return PageBatches.of({
+    run: (principal, asked) => Effect.flatMap(rowsOf(principal, asked), (rows) => batches.run(principal, rows)),
+    runKeyed: (principal, asked, key) =>
+      Effect.flatMap(rowsOf(principal, asked), (rows) =>
+        batches.runKeyed(principal, rows, keyedRequest("pages", key, asked))
+      ),
+    stream: (principal, asked) => Effect.flatMap(rowsOf(principal, asked), (rows) => batches.stream(principal, rows))
+  })
 })

@@ -11,4 +11,4 @@ export class PageParser extends Context.Service<
      */
     readonly parse: (document: Document) => Effect.Effect<ParsedPage, ParseFailure>
   }
->()("quarry/services/PageParser") {}
+>()("quarry/services/pages/PageParser") {}

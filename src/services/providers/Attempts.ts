@@ -1,6 +1,6 @@
 import type { LoggedReason, LoggedRefusal } from "../../domain/log/LogEntry.ts"
 import type { UnsentReason } from "../../domain/providers/Unsent.ts"
-import type { Deadline } from "../search/Deadlines.ts"
+import type { Deadline } from "../waiting/Deadlines.ts"
 
 /** Limits a log entry, because an operator may configure many providers with long names. */
 const maxRefusals = 8

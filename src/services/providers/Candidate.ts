@@ -3,13 +3,12 @@ import { UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
 import type { LoggedReason } from "../../domain/log/LogEntry.ts"
 import { makeAdmits } from "../../domain/options/SearchOptions.ts"
 import type { Refusal } from "../../domain/providers/Refusal.ts"
-import type { UnsentReason } from "../../domain/providers/Unsent.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import { rank, type UpstreamRow } from "../../domain/search/Organic.ts"
 import { Ranking } from "../../domain/search/Ranking.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
-import { type Deadline, deadlineIn, timeLeft } from "../search/Deadlines.ts"
 import { describeProvider, withSpan } from "../telemetry/Tracing.ts"
+import { type Deadline, deadlineIn, msUntil } from "../waiting/Deadlines.ts"
 import type { Attempt, Attempts } from "./Attempts.ts"
 import { loadingMark, type Provider, unservedBy } from "./Provider.ts"
 import type { AttemptTimes, ProviderMonitor } from "./ProviderMonitor.ts"
@@ -20,15 +19,11 @@ export interface TargetSearch {
   readonly request: SearchRequest
   /** Accounts share each provider's call limits fairly. */
   readonly account: string
-  /** The end of the search. A row of a batch may wait for its turn until its batch ends (R77). */
-  readonly deadline: Deadline
-  /** The time for all providers together, from when the first one is asked. */
-  readonly budgetMs: number
   readonly attempts: Attempts
-  /** The error if the deadline passes before a provider answers. */
-  readonly timeoutError: UpstreamTimeout
-  /** The error if no provider was asked (R76). */
-  readonly unsentError: (reasons: ReadonlySet<UnsentReason>) => SearchError
+  /** The end of the wait for a turn. For a row, the end of its batch (R77). */
+  readonly sendBy: Deadline
+  /** The end of the search if it was first sent then. A row's own time may end after its batch, which interrupts it. */
+  readonly endIfSentAt: (sentAt: Deadline) => Deadline
 }
 
 /** The part of its search's time that an attempt may use: a share of what is left, and not the last `reserveMs`. */
@@ -40,12 +35,12 @@ export interface AttemptShare {
 }
 
 /** The end of a search that is sent now or was sent before. */
-const sentDeadline = ({ attempts, budgetMs, deadline }: TargetSearch, clock: Clock.Clock): Deadline =>
-  Math.min(deadline, attempts.sentAt === undefined ? deadlineIn(clock, budgetMs) : attempts.sentAt + budgetMs)
+const endOf = ({ attempts, endIfSentAt }: TargetSearch, clock: Clock.Clock): Deadline =>
+  endIfSentAt(attempts.sentAt ?? deadlineIn(clock, 0))
 
-/** Milliseconds that providers have if the search is sent now. */
+/** Milliseconds that all providers have together if the search is sent now. */
 export const budgetLeft = (search: TargetSearch, clock: Clock.Clock): number =>
-  timeLeft(clock, sentDeadline(search, clock))
+  msUntil(clock, Math.min(endOf(search, clock), search.sendBy))
 
 /** An entry of a target's list: one provider, or several whose results are merged. */
 export interface Candidate {
@@ -96,28 +91,33 @@ const queueShare = 0.3
 const minCallMs = 1_000
 
 const shareOf = (end: Deadline, share: number, clock: Clock.Clock): Deadline =>
-  share === 1 ? end : deadlineIn(clock, timeLeft(clock, end) * share)
+  share === 1 ? end : deadlineIn(clock, msUntil(clock, end) * share)
 
 const timesOf = (
   search: TargetSearch,
   entry: Attempt,
-  { isLast, reserveMs = 0, share }: AttemptShare,
+  { isLast, reserveMs, share }: AttemptShare,
   clock: Clock.Clock
 ): AttemptTimes => {
-  const waitUntil = shareOf(search.deadline, share, clock)
-  const queueUntil = isLast ? waitUntil - minCallMs : deadlineIn(clock, timeLeft(clock, waitUntil) * queueShare)
+  const { sendBy } = search
+  const waitUntil = shareOf(sendBy, share, clock)
+  const queueUntil = isLast ? waitUntil - minCallMs : deadlineIn(clock, msUntil(clock, waitUntil) * queueShare)
   let until: Deadline | undefined
   return {
     account: search.account,
     waitUntil,
     // Once the search is sent, its further calls may wait for most of its time.
-    maxWaitMs: () => timeLeft(clock, until === undefined ? queueUntil : until - minCallMs),
+    maxWaitMs: () => msUntil(clock, until === undefined ? queueUntil : Math.min(until, sendBy) - minCallMs),
     send: () => {
       search.attempts.send(deadlineIn(clock, 0), entry)
-      until = Math.min(shareOf(sentDeadline(search, clock), share, clock), search.deadline - reserveMs)
+      const end = endOf(search, clock)
+      // An attempt that shares the time, or whose rows are merged, must end before the batch does.
+      until =
+        share === 1 && reserveMs === undefined
+          ? end
+          : Math.min(shareOf(Math.min(end, sendBy), share, clock), sendBy - (reserveMs ?? 0))
       return until
-    },
-    isOver: () => entry.reason === "cut_off"
+    }
   }
 }
 
@@ -145,7 +145,8 @@ export const call = (
     )
   })
 
-export const single = (monitor: ProviderMonitor): Candidate => {
+/** `timeoutError` is the error of a provider that is late. */
+export const single = (monitor: ProviderMonitor, timeoutError: UpstreamTimeout): Candidate => {
   const { provider } = monitor
   return {
     unserved: (request) => unservedBy(provider, request),
@@ -158,7 +159,7 @@ export const single = (monitor: ProviderMonitor): Candidate => {
       attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now),
     attempt: (search, share) =>
       Clock.clockWith((clock) => {
-        const { attempts, request, timeoutError } = search
+        const { attempts, request } = search
         const startedAt = clock.currentTimeMillisUnsafe()
         const entry = attempts.start(provider.name, startedAt)
         return Effect.matchEffect(call(search, monitor, entry, share), {

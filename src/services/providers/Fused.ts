@@ -1,6 +1,7 @@
 import { Clock, Effect, type Fiber, Latch } from "effect"
 import { makeAdmits } from "../../domain/options/SearchOptions.ts"
 import { fuseLists, onlyIn } from "../../domain/providers/Fusion.ts"
+import { fusedNames } from "../../domain/providers/providerNames.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import { rank, type UpstreamRow } from "../../domain/search/Organic.ts"
 import { Ranking } from "../../domain/search/Ranking.ts"
@@ -14,7 +15,7 @@ import {
   type TargetSearch,
   upstreamError
 } from "./Candidate.ts"
-import { type Fusion, fusedNames, loadingMark, unservedBy } from "./Provider.ts"
+import { type Fusion, loadingMark, unservedBy } from "./Provider.ts"
 import type { ProviderMonitor } from "./ProviderMonitor.ts"
 
 /** Providers stop this much earlier than the search, so that the number of answers decides and not the deadline. */
@@ -141,8 +142,8 @@ const askAll = (
       })
       return Effect.forkDetach(run, { startImmediately: true })
     })
-    const isDone = Effect.raceFirst(progress.over.await, Effect.andThen(progress.enough.await, Effect.sleep(waitMs)))
-    yield* Effect.onInterrupt(isDone, () => stop(progress, fibers, waitMs, false, clock.currentTimeMillisUnsafe()))
+    const wait = Effect.raceFirst(progress.over.await, Effect.andThen(progress.enough.await, Effect.sleep(waitMs)))
+    yield* Effect.onInterrupt(wait, () => stop(progress, fibers, waitMs, false, clock.currentTimeMillisUnsafe()))
     yield* stop(progress, fibers, waitMs, progress.answered.length >= need, clock.currentTimeMillisUnsafe())
     return yield* merge(search, progress, startedAt)
   })
@@ -153,7 +154,9 @@ export const fused = (monitors: ReadonlyArray<ProviderMonitor>, options: Options
     monitors.filter(({ provider }) => unservedBy(provider, request) === undefined)
   const admitted = (request: SearchRequest, now: number) => {
     const ready = able(request).filter((monitor) => monitor.admits(now))
-    return ready.length >= options.need ? ready : able(request).filter((it) => it.admits(now) || it.isLastResort)
+    return ready.length >= options.need
+      ? ready
+      : able(request).filter((monitor) => monitor.admits(now) || monitor.isLastResort)
   }
   return {
     unserved: (request) => {

@@ -27,4 +27,4 @@ export class Pacer extends Context.Service<
     /** Milliseconds until the slot. Undefined, without taking one, if it is too late. */
     readonly take: (pace: Pace) => Effect.Effect<number | undefined>
   }
->()("quarry/services/Pacer") {}
+>()("quarry/services/providers/Pacer") {}

@@ -44,9 +44,6 @@ export type ProviderEntry = Provider | Fusion
 
 export const membersOf = (entry: ProviderEntry): ReadonlyArray<Provider> => ("fuse" in entry ? entry.fuse : [entry])
 
-/** Separates the providers of merged results in names. */
-export const fusedNames = " + "
-
 /** The properties that an answer of these providers gets if its search began then. */
 export const loadingMark = (providers: ReadonlyArray<Provider>, since: number): Pick<Answer, "isProvisional"> =>
   providers.some(({ wasLoading }) => wasLoading?.(since) === true) ? { isProvisional: true } : {}
@@ -54,13 +51,3 @@ export const loadingMark = (providers: ReadonlyArray<Provider>, since: number): 
 /** Returns why a provider cannot serve a search; undefined if it can. */
 export const unservedBy = ({ capabilities }: Provider, request: SearchRequest): string | undefined =>
   capabilities === undefined ? undefined : unsupportedReason(capabilities, request)
-
-export const namesOf = ({
-  name
-}: {
-  readonly name: string
-}): { readonly provider: string; readonly engine: string | null } => {
-  if (name.includes(fusedNames)) return { provider: name, engine: null }
-  const [provider = "", ...engine] = name.split("/")
-  return { provider, engine: engine.length === 0 ? null : engine.join("/") }
-}

@@ -1,12 +1,13 @@
 import { Cause, Clock, Effect, Exit, Metric, Option } from "effect"
 import * as CoolDown from "../../domain/providers/CoolDown.ts"
+import { namesOf } from "../../domain/providers/providerNames.ts"
 import { Refusal, type RefusalReason } from "../../domain/providers/Refusal.ts"
 import type { Capabilities } from "../../domain/search/Capabilities.ts"
 import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
-import { type Deadline, type Deadlines, timeLeft } from "../search/Deadlines.ts"
 import { providerDuration } from "../telemetry/Metrics.ts"
-import { namesOf, type Provider } from "./Provider.ts"
+import { type Deadline, type Deadlines, msUntil } from "../waiting/Deadlines.ts"
+import type { Provider } from "./Provider.ts"
 import type { Turn } from "./Turn.ts"
 
 /** Enough samples for a p95, and few enough to follow a provider that slows down. */
@@ -68,8 +69,6 @@ export interface AttemptTimes extends Pick<Turn, "account" | "maxWaitMs"> {
   readonly waitUntil: Deadline
   /** The end of the attempt if it is sent now. Called once, when the provider is asked. */
   readonly send: () => Deadline
-  /** True once the attempt is over for a reason that is not the provider's, such as the end of its batch. */
-  readonly isOver: () => boolean
 }
 
 /** For calls that no account pays for: everything until one deadline. */
@@ -78,9 +77,8 @@ export const timesUntil = (deadline: Deadline): Effect.Effect<AttemptTimes> =>
     Effect.succeed({
       account: "",
       waitUntil: deadline,
-      maxWaitMs: () => timeLeft(clock, deadline),
-      send: () => deadline,
-      isOver: () => false
+      maxWaitMs: () => msUntil(clock, deadline),
+      send: () => deadline
     })
   )
 
@@ -163,7 +161,7 @@ export class ProviderMonitor {
           const isProbe = CoolDown.isProbe(this.coolDown, now)
           if (isProbe) this.coolDown = CoolDown.startProbe(this.coolDown)
           const until = times.send()
-          sent = { at: now, until, ms: timeLeft(clock, until), isProbe }
+          sent = { at: now, until, ms: msUntil(clock, until), isProbe }
           move(until)
           return undefined
         }
@@ -173,12 +171,11 @@ export class ProviderMonitor {
           Effect.catchCause((cause) => this.refuseDefect(cause))
         )
       }
-      const bounded = this.deadlines.withinMoving(search, times.waitUntil, () => Effect.fail(late()))
+      const bounded = this.deadlines.untilMoving(search, times.waitUntil, () => Effect.fail(late()))
       return Effect.onExit(bounded, (exit) => {
         const now = clock.currentTimeMillisUnsafe()
         if (sent?.isProbe === true) this.coolDown = CoolDown.endProbe(this.coolDown)
-        const isCutOff = !times.isOver() && this.isCutOff(exit, sent?.until ?? times.waitUntil)
-        const refusal = refusalOf(exit) ?? (isCutOff ? late() : undefined)
+        const refusal = refusalOf(exit) ?? (this.isCutOff(exit, sent) ? late() : undefined)
         const duration = providerDuration.of(this.names.provider, this.names.engine ?? "", outcomeOf(exit, refusal))
         const measure = Metric.update(duration, (now - startedAt) / 1000)
         if (refusal === undefined) return Effect.andThen(measure, this.recordAnswer(exit, sent?.at ?? startedAt, now))
@@ -224,9 +221,9 @@ export class ProviderMonitor {
     )
   }
 
-  /** True if the search interrupted the attempt at their common deadline. */
-  private isCutOff(exit: Exit.Exit<Rows, Refusal>, deadline: Deadline): boolean {
-    return Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(deadline)
+  /** True if the search interrupted the attempt at their common deadline. The end of a batch is earlier. */
+  private isCutOff(exit: Exit.Exit<Rows, Refusal>, sent: Sent | undefined): boolean {
+    return sent !== undefined && Exit.isFailure(exit) && Exit.hasInterrupts(exit) && this.deadlines.isPast(sent.until)
   }
 
   private recordAnswer(exit: Exit.Exit<Rows, Refusal>, startedAt: number, now: number): Effect.Effect<void> {

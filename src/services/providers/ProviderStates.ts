@@ -1,12 +1,13 @@
 import { Clock, Context, Duration, Effect, Layer, Result, Scope } from "effect"
 import { phases } from "../../domain/providers/CoolDown.ts"
+import { namesOf } from "../../domain/providers/providerNames.ts"
 import { Refusal } from "../../domain/providers/Refusal.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import type { Target } from "../../domain/search/Target.ts"
-import { Deadlines } from "../search/Deadlines.ts"
 import { observe } from "../telemetry/Instrument.ts"
 import { breakerState } from "../telemetry/Metrics.ts"
-import { namesOf, type Provider, unservedBy } from "./Provider.ts"
+import { Deadlines } from "../waiting/Deadlines.ts"
+import { type Provider, unservedBy } from "./Provider.ts"
 import { ProviderMonitor, type ProviderState, timesUntil } from "./ProviderMonitor.ts"
 import { type Reranker, RerankMonitor, type RerankState } from "./Reranker.ts"
 
@@ -40,7 +41,7 @@ export class ProviderStates extends Context.Service<
     /** Calls each provider once, even in a cool-down. Providers that do not support the search return `unserved`. */
     readonly check: (request: SearchRequest, withinMs: number) => Effect.Effect<ReadonlyArray<ProviderCheck>>
   }
->()("quarry/services/ProviderStates") {
+>()("quarry/services/providers/ProviderStates") {
   static readonly layer = Layer.effect(
     ProviderStates,
     Effect.gen(function* () {

@@ -43,4 +43,4 @@ export class ProviderTrials extends Context.Service<
     /** Sends one search to a provider of the provider file. It is neither charged nor logged. */
     readonly run: (name: string, request: SearchRequest) => Effect.Effect<Trial, TrialImpossible>
   }
->()("quarry/services/ProviderTrials") {}
+>()("quarry/services/providers/ProviderTrials") {}

@@ -1,13 +1,15 @@
 import { Clock, Context, Effect, Latch, Layer } from "effect"
-import { UnsupportedParameter, UpstreamError } from "../../domain/errors.ts"
+import { UnsupportedParameter, UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
 import { unsupportedOption } from "../../domain/options/OptionSupport.ts"
 import { type OptionName, optionNames } from "../../domain/options/SearchOptions.ts"
+import { unsentError } from "../../domain/providers/Unsent.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { type Target, targets } from "../../domain/search/Target.ts"
 import { labelOf, type TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { budgetLeft, type Candidate, type SearchError, single, type TargetSearch, upstreamError } from "./Candidate.ts"
 import { fused } from "./Fused.ts"
+import { Limits, providerTimedOut } from "./Limits.ts"
 import { membersOf, type Provider, type ProviderEntry } from "./Provider.ts"
 import { ProviderStates } from "./ProviderStates.ts"
 import type { Reranker, RerankMonitor } from "./Reranker.ts"
@@ -100,14 +102,14 @@ const hedge = (
   })
 }
 
-const candidatesOf = Effect.fnUntraced(function* (table: ProviderTable) {
+const candidatesOf = Effect.fnUntraced(function* (table: ProviderTable, timeoutError: UpstreamTimeout) {
   const states = yield* ProviderStates
   const lists = new Map<Target, ReadonlyArray<Candidate>>()
   for (const target of targets) {
     const candidates = yield* Effect.forEach(table[target], (entry) =>
       "fuse" in entry
         ? Effect.map(Effect.forEach(entry.fuse, states.monitor), (monitors) => fused(monitors, entry))
-        : Effect.map(states.monitor(entry), single)
+        : Effect.map(states.monitor(entry), (monitor) => single(monitor, timeoutError))
     )
     lists.set(target, candidates)
   }
@@ -165,11 +167,11 @@ const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Ef
         (all) => all.includes(false)
       )
 
-/** Searches at the providers of a target, in order until one answers, within the search's deadline. */
+/** Searches at the providers of a target, in order until one answers, within the search's time. */
 export class Providers extends Context.Service<
   Providers,
   {
-    /** Returns a provider's ranked answer, at the latest at the deadline. The error says if no provider was asked. */
+    /** Returns a provider's ranked answer, at the latest at its end. The error says if no provider was asked. */
     readonly search: (search: TargetSearch) => Effect.Effect<Answer, SearchError>
     /**
      * Fails if no provider of the target supports the search's options (R62). Returns an error if the target has no
@@ -181,25 +183,26 @@ export class Providers extends Context.Service<
     /** The operator's names for targets (R73). */
     readonly labels: TargetLabels
   }
->()("quarry/services/Providers") {
+>()("quarry/services/providers/Providers") {
   static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
     Layer.effect(
       Providers,
       Effect.gen(function* () {
-        const lists = yield* candidatesOf(table)
+        const timeoutError = providerTimedOut((yield* Limits).providerTimeout)
+        const lists = yield* candidatesOf(table, timeoutError)
         const rerank = yield* rerankersOf(table)
         const search = (search: TargetSearch) =>
           Clock.clockWith((clock) => {
             const { request } = search
             // A search that joined another one may have used up its time when that one failed.
-            if (budgetLeft(search, clock) === 0) return Effect.fail(search.timeoutError)
+            if (budgetLeft(search, clock) === 0) return Effect.fail(timeoutError)
             const now = clock.currentTimeMillisUnsafe()
             const ofTarget = lists.get(request.target) ?? []
             const candidates = candidatesFor(ofTarget, request, now)
             noteLeftOut(search, ofTarget, candidates, now)
             const strategy = table.hedged?.has(request.target) === true ? hedge : failOver
             const answer = Effect.mapError(strategy(search, readyFirst(candidates, search, now)), (error) =>
-              search.attempts.sentAt === undefined ? search.unsentError(search.attempts.unsentReasons) : error
+              search.attempts.sentAt === undefined ? unsentError(search.attempts.unsentReasons) : error
             )
             return rerank(answer, search)
           })

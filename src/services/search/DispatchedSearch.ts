@@ -1,19 +1,19 @@
 import { Clock, Duration, Effect, Metric, Result } from "effect"
 import { defaultSource, type Principal } from "../../domain/accounts/Principal.ts"
-import type { UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
-import type { LogEntry, LoggedRefusal } from "../../domain/log/LogEntry.ts"
-import { type UnsentReason, unsentError, unsentRow } from "../../domain/providers/Unsent.ts"
+import { type UpstreamError, UpstreamTimeout } from "../../domain/errors.ts"
+import type { LogEntry, LoggedRefusal, LogPlace } from "../../domain/log/LogEntry.ts"
+import { type UnsentReason, unsentError, unsentFailure, unsentRow } from "../../domain/providers/Unsent.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { Ranking } from "../../domain/search/Ranking.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import type { SearchBody } from "../../domain/search/SearchResult.ts"
+import { callerOf } from "../charging/Charge.ts"
 import type { Attempts } from "../providers/Attempts.ts"
 import type { TargetSearch } from "../providers/Candidate.ts"
-import { Limits, providerTimedOut } from "../providers/Limits.ts"
-import { Providers } from "../providers/Providers.ts"
+import { Limits } from "../providers/Limits.ts"
 import { searchDuration, searchesUnsent } from "../telemetry/Metrics.ts"
-import { type Deadline, deadlineIn } from "./Deadlines.ts"
-import { ResultCache } from "./ResultCache.ts"
+import { type Deadline, deadlineIn } from "../waiting/Deadlines.ts"
+import { Answers } from "./Answers.ts"
 
 /** Charged even if it failed, unless no provider was asked (`unsent` of its error, R76). */
 export interface DispatchedSearch {
@@ -22,11 +22,24 @@ export interface DispatchedSearch {
   readonly refusals: ReadonlyArray<LoggedRefusal>
 }
 
-/** The batch of a row. Its time limit is the row's until the row is sent (R77). */
-export interface BatchEnd {
-  readonly deadline: Deadline
-  /** The batch's time budget as text. */
-  readonly within: string
+/** The error of a search that asked no provider, and is therefore free and not logged (R76). */
+export const unsentSearch = ({ answer }: DispatchedSearch): UpstreamError | UpstreamTimeout | undefined =>
+  unsentFailure(Result.isFailure(answer) ? answer.failure : undefined)
+
+/** The end of a search whose batch ended first. Times are Unix milliseconds. */
+export const cutOffSearch = (
+  attempts: Attempts,
+  budget: Duration.Duration,
+  startedAt: number,
+  now: number
+): DispatchedSearch => {
+  attempts.cutOff(now)
+  const within = Duration.format(budget)
+  const error =
+    attempts.sentAt === undefined
+      ? unsentRow(within)
+      : new UpstreamTimeout({ message: `The search provider did not answer before the batch's ${within} ended.` })
+  return { answer: Result.fail(error), durationMs: now - startedAt, refusals: attempts.refusals(true, now) }
 }
 
 export interface Dispatch {
@@ -34,40 +47,32 @@ export interface Dispatch {
   readonly request: SearchRequest
   /** Stays readable if a batch no longer waits for its row. */
   readonly attempts: Attempts
-  readonly batch?: BatchEnd
+  /** The end of a row's batch, until which the row may wait for its turn (R77). */
+  readonly batchEnd?: Deadline
 }
 
 const payerOf = (principal: Principal): string => (principal._tag === "demo" ? "demo" : principal.account.id)
 
-/** A row that got no turn reports the end of its batch (R19). */
-const unsentErrorOf = (batch: BatchEnd | undefined) => (reasons: ReadonlySet<UnsentReason>) =>
-  batch !== undefined && reasons.has("busy") ? unsentRow(batch.within) : unsentError(reasons)
-
 /** Sends searches to the cache and providers. */
 export const makeDispatch = Effect.gen(function* () {
-  const providers = yield* Providers
-  const cache = yield* ResultCache
-  const { providerTimeout } = yield* Limits
+  const answers = yield* Answers
+  const { bulkBudget, providerTimeout } = yield* Limits
   const budgetMs = Duration.toMillis(providerTimeout)
-  const timeoutError = providerTimedOut(providerTimeout)
+  const noTurn = unsentRow(Duration.format(bulkBudget))
 
-  return ({ attempts, batch, principal, request }: Dispatch): Effect.Effect<DispatchedSearch> =>
+  return ({ attempts, batchEnd, principal, request }: Dispatch): Effect.Effect<DispatchedSearch> =>
     Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
-      const search: TargetSearch = {
-        request,
-        account: payerOf(principal),
-        deadline: batch?.deadline ?? deadlineIn(clock, budgetMs),
-        budgetMs,
-        attempts,
-        timeoutError,
-        unsentError: unsentErrorOf(batch)
+      const sendBy = batchEnd ?? deadlineIn(clock, budgetMs)
+      const endIfSentAt = batchEnd === undefined ? () => sendBy : (sentAt: Deadline) => sentAt + budgetMs
+      const search: TargetSearch = { request, account: payerOf(principal), attempts, sendBy, endIfSentAt }
+      // Its time may also end before a provider is asked. A row that got no turn reports the end of its batch (R19).
+      const sentOrNot = (error: UpstreamError | UpstreamTimeout) => {
+        if (attempts.sentAt !== undefined) return error
+        const reasons = attempts.unsentReasons
+        return batchEnd !== undefined && reasons.has("busy") ? noTurn : unsentError(reasons)
       }
-      // The deadline may also pass before a provider is asked.
-      const sentOrNot = (error: UpstreamError | UpstreamTimeout) =>
-        error === timeoutError && attempts.sentAt === undefined ? search.unsentError(attempts.unsentReasons) : error
-      const answer = Effect.mapError(cache.get(search, providers.search(search)), sentOrNot)
-      return Effect.flatMap(Effect.result(answer), (answer) => {
+      return Effect.flatMap(Effect.result(Effect.mapError(answers.find(search), sentOrNot)), (answer) => {
         const now = clock.currentTimeMillisUnsafe()
         const end = { answer, durationMs: now - startedAt, refusals: attempts.refusals(Result.isFailure(answer), now) }
         return Result.isFailure(answer) && answer.failure.unsent === true
@@ -85,13 +90,6 @@ export const countSearch = (
   { cached, durationMs, outcome, request }: LogEntry
 ): Effect.Effect<void> =>
   Metric.update(searchDuration.of(operation, request.target, outcome, String(cached)), durationMs / 1000)
-
-export type LogPlace = Pick<LogEntry, "id" | "batchId" | "rowIndex" | "requestId">
-
-export const callerOf = (principal: Principal): Pick<LogEntry, "accountId" | "keyId"> => ({
-  accountId: principal._tag === "demo" ? undefined : principal.account.id,
-  keyId: principal._tag === "key" ? principal.key.id : undefined
-})
 
 /** The log entry of a dispatched search. It costs one credit regardless of the outcome; the demo is free (R24). */
 export const toLogEntry = (

@@ -2,7 +2,7 @@ import { Context, Effect, Fiber, type Scope } from "effect"
 import type { RecordFields, RequestRecord } from "../../domain/requests/RequestRecord.ts"
 
 /** The record of the request that a fiber works for (R2). Undefined outside requests. */
-export const CurrentRecord = Context.Reference<RequestRecord | undefined>("quarry/services/CurrentRecord", {
+export const CurrentRecord = Context.Reference<RequestRecord | undefined>("quarry/services/telemetry/CurrentRecord", {
   defaultValue: () => undefined
 })
 

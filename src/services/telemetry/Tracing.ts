@@ -1,10 +1,10 @@
 import { Clock, Context, Effect, Option, Tracer } from "effect"
 import { namesOf as optionsUsed, type SearchOptions, toFields } from "../../domain/options/SearchOptions.ts"
+import { namesOf } from "../../domain/providers/providerNames.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
-import { namesOf } from "../providers/Provider.ts"
 
-export const TraceQueryText = Context.Reference<boolean>("quarry/services/TraceQueryText", {
+export const TraceQueryText = Context.Reference<boolean>("quarry/services/telemetry/TraceQueryText", {
   defaultValue: () => false
 })
 

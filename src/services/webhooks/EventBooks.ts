@@ -207,4 +207,4 @@ export class EventBooks extends Context.Service<
       readonly pending: number
     }>
   }
->()("quarry/services/EventBooks") {}
+>()("quarry/services/webhooks/EventBooks") {}

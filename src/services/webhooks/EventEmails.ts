@@ -15,4 +15,4 @@ export class EventEmails extends Context.Service<
     /** The account of an unsubscribe token; undefined if the token is invalid. */
     readonly accountOf: (token: string) => string | undefined
   }
->()("quarry/services/EventEmails") {}
+>()("quarry/services/webhooks/EventEmails") {}

@@ -41,4 +41,4 @@ export class WebhookClient extends Context.Service<
     /** Resolves the name once and connects only to public addresses. Does not follow redirects. */
     readonly post: (post: WebhookPost) => Effect.Effect<WebhookAnswer, AddressClosed | WebhookUnreachable>
   }
->()("quarry/services/WebhookClient") {}
+>()("quarry/services/webhooks/WebhookClient") {}

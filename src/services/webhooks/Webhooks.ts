@@ -28,7 +28,7 @@ export class Webhooks extends Context.Service<
     readonly rotate: (accountId: string, id: string, graceMs: number) => Effect.Effect<IssuedEndpoint, NotFound>
     readonly test: (accountId: string, id: string) => Effect.Effect<Delivery, InvalidRequest | NotFound>
   }
->()("quarry/services/Webhooks") {
+>()("quarry/services/webhooks/Webhooks") {
   static readonly layer = Layer.effect(
     Webhooks,
     Effect.gen(function* () {

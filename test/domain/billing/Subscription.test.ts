@@ -139,6 +139,10 @@ describe("readingOf", () => {
   it("R31: opens the next period by the calendar while the provider is late", () => {
     const it = { ...subscription(), orders: [order({})] }
     const { terms } = readingOf([], [it], { graceMs, history, now: period.end })
-    assert.deepInclude(terms?.period, { start: period.end, end: Date.parse("2027-03-31T12:00:00Z"), of: undefined })
+    assert.deepInclude(terms?.period, {
+      start: period.end,
+      end: Date.parse("2027-03-31T12:00:00Z"),
+      subscription: undefined
+    })
   })
 })

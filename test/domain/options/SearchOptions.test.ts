@@ -4,7 +4,7 @@ import { readPublished } from "../../../src/domain/options/published.ts"
 import { datesOf, isInDates, isInSpan, spanOf } from "../../../src/domain/options/SearchOptions.ts"
 import { parseBulk } from "../../../src/domain/search/BulkRequest.ts"
 import { parseParameters, toSearch } from "../../../src/domain/search/SearchRequest.ts"
-import { keyedRequest } from "../../../src/services/search/Idempotency.ts"
+import { keyedRequest } from "../../../src/services/charging/Idempotency.ts"
 import { cacheKey } from "../../../src/services/search/ResultCache.ts"
 
 const decode = (fields: Record<string, unknown>) => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Tracer } from "effect"
 import * as SpanTracer from "../../../src/layers/telemetry/spans/SpanTracer.ts"
-import { QueryLog } from "../../../src/services/search/QueryLog.ts"
+import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { currentCall, post, toolCall } from "../../support/api/Mcp.ts"
 import { aCaller, found, providing, services } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"

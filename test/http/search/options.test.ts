@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { UpstreamError } from "../../../src/domain/errors.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import { SendsServerTiming, serverTiming } from "../../../src/http/responses/serverTiming.ts"
-import { QueryLog } from "../../../src/services/search/QueryLog.ts"
+import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { aCaller, providing, services } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 

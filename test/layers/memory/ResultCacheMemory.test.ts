@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import type { Answer } from "../../../src/domain/search/Answer.ts"
 import { Ranking } from "../../../src/domain/search/Ranking.ts"
-import { AnswerStore, layer, makeStore } from "../../../src/layers/memory/ResultCacheMemory.ts"
+import { AnswerStore, layer, make } from "../../../src/layers/memory/ResultCacheMemory.ts"
 import { maxAnswerBytes, ResultCache } from "../../../src/services/search/ResultCache.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { searchCache } from "../../support/Time.ts"
@@ -67,7 +67,7 @@ describe("ResultCacheMemory: bounds", () => {
   it.effect("an expired answer that nobody asks for is removed within a minute", () =>
     Effect.gen(function* () {
       const store = new AnswerStore({ ttl, capacity: 10 })
-      const { set } = yield* makeStore(store)
+      const { set } = yield* make(store)
       yield* set("a", answer(1))
       yield* TestClock.adjust("4 minutes")
       yield* set("b", answer(1))

@@ -5,7 +5,7 @@ import * as fc from "fast-check"
 import { Payers } from "../../../src/domain/fairness/Payers.ts"
 import { FairSlots, type FairSlotsOptions, type Gate } from "../../../src/services/fairness/FairSlots.ts"
 import { shareFairly } from "../../../src/services/fairness/shareFairly.ts"
-import { Flights } from "../../../src/services/search/Flights.ts"
+import { Flights } from "../../../src/services/waiting/Flights.ts"
 
 const yieldToOthers = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
 

@@ -6,7 +6,7 @@ import * as ResultCacheMemory from "../../../src/layers/memory/ResultCacheMemory
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import type { Reranker } from "../../../src/services/providers/Reranker.ts"
-import { ResultCache } from "../../../src/services/search/ResultCache.ts"
+import { Answers } from "../../../src/services/search/Answers.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { targetSearch } from "../../support/Time.ts"
 
@@ -48,8 +48,7 @@ const run = ({ order, providerMs = 0, top = 20 }: Setup, queries: ReadonlyArray<
     rerankers: { alpha_search: reranker }
   }
   return Effect.gen(function* () {
-    const cache = yield* ResultCache
-    const providers = yield* Providers
+    const answers = yield* Answers
     const states = yield* ProviderStates
     const outcomes: Array<{ readonly titles: string; readonly afterMs: number }> = []
     for (const query of queries) {
@@ -57,7 +56,7 @@ const run = ({ order, providerMs = 0, top = 20 }: Setup, queries: ReadonlyArray<
       const fiber = yield* Effect.forkChild(
         Effect.gen(function* () {
           const search = yield* targetSearch(searchRequest({ query }))
-          const { ranking } = yield* cache.get(search, providers.search(search))
+          const { ranking } = yield* answers.find(search)
           return { ranking, afterMs: (yield* Clock.currentTimeMillis) - startedAt }
         })
       )
@@ -68,9 +67,10 @@ const run = ({ order, providerMs = 0, top = 20 }: Setup, queries: ReadonlyArray<
     return { outcomes, calls, searches, state: (yield* states.rerankers)[0] ?? assert.fail("no reranker") }
   }).pipe(
     Effect.provide(
-      Layer.mergeAll(
-        Layer.provideMerge(Providers.layer(table), ProviderStates.layer),
-        ResultCacheMemory.layer({ ttl: Duration.hours(1), capacity: 100 })
+      Answers.layer.pipe(
+        Layer.provide(ResultCacheMemory.layer({ ttl: Duration.hours(1), capacity: 100 })),
+        Layer.provide(Providers.layer(table)),
+        Layer.provideMerge(ProviderStates.layer)
       )
     )
   )

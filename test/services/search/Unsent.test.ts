@@ -5,12 +5,12 @@ import type { AccountPrincipal } from "../../../src/domain/accounts/Principal.ts
 import { Refusal, type RefusalReason } from "../../../src/domain/providers/Refusal.ts"
 import { parseBulk } from "../../../src/domain/search/BulkRequest.ts"
 import type { Capabilities } from "../../../src/domain/search/Capabilities.ts"
+import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import type { Provider } from "../../../src/services/providers/Provider.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
-import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { Search } from "../../../src/services/search/Search.ts"
 import { aCaller, aRequest, type Caller, found, services } from "../../support/api/Services.ts"
 

@@ -1,9 +1,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Accounts } from "../../../src/services/accounts/Accounts.ts"
+import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
-import { QueryLog } from "../../../src/services/search/QueryLog.ts"
 import { makeAccount, makeRecord } from "./searches.ts"
 
 /** Performs every operation of a replica on the store, so that its statements are prepared. */

@@ -14,14 +14,16 @@ export class Library extends Context.Service<
     /** Dies if the library responds with a status of 500 or above. */
     readonly handle: (request: Request, address: string | undefined) => Effect.Effect<Response>
   }
->()("quarry/layers/auth/Library") {}
+>()("quarry/layers/auth/betterAuth/Library") {}
 
 /** Starts each counter at 0, so that dashboards find the series before the first denial. */
 const initializeCounters = Effect.forEach(
   [
     ...["closed", "invite", "domain", "client"].map((reason) => signUpsDenied.of(reason)),
     ...["account", "client", "busy"].map((reason) => signInsDenied.of(reason)),
-    ...["reset", "confirmation"].flatMap((kind) => ["client", "mailbox"].map((it) => emailsSuppressed.of(kind, it)))
+    ...["reset", "confirmation"].flatMap((kind) =>
+      ["client", "mailbox"].map((recipient) => emailsSuppressed.of(kind, recipient))
+    )
   ],
   (count) => Metric.update(count, 0),
   { discard: true }

@@ -83,7 +83,11 @@ export const findArticle = (body: Element, title: string): Element | undefined =
   empty.remove()
   toDom(document, body, empty)
   documentElement.appendChild(empty)
-  const reading = new Readability<DomNode>(document, { disableJSONLD: true, keepClasses: true, serializer: (it) => it })
+  const reading = new Readability<DomNode>(document, {
+    disableJSONLD: true,
+    keepClasses: true,
+    serializer: (node) => node
+  })
   const content = reading.parse()?.content
   if (content === null || content === undefined) return undefined
   return fromDom(content, defaultTreeAdapter.createElement("div", html.NS.HTML, []))

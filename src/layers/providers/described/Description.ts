@@ -155,7 +155,7 @@ const Values = object({
 
 /** `unserved` and `busy` are Quarry's own reasons: nothing was sent. */
 const isUpstreamReason = (reason: string): reason is RefusalReason =>
-  reason !== "unserved" && reason !== "busy" && refusalReasons.some((it) => it === reason)
+  reason !== "unserved" && reason !== "busy" && refusalReasons.some((known) => known === reason)
 const reasons = [...refusalReasons.filter(isUpstreamReason), "nothing"] as const
 
 const Rule = object({
@@ -303,7 +303,7 @@ export const read = (fields: Fields, variables: ReadonlyMap<string, string>, rep
     },
     operators: operators && operatorsOf(operators),
     pages: { size: pages?.size ?? defaultPageSize, last: pages?.last },
-    values: Object.fromEntries(Object.entries(values).map(([name, it]) => [name, valueMap(it)])),
+    values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueMap(value)])),
     refusals: refusals.map(ruleOf)
   }
   // Otherwise one mistake in the request would be reported again as a missing placeholder.

@@ -123,8 +123,8 @@ export const readRequest = (path: string, fields: RequestFields, context: Contex
   const { report } = context
   const { body, headers, method, query = {}, url } = fields
   if (method === "GET" && body !== undefined) report(`${path}.body`, "is only allowed with POST")
-  for (const [member, it] of Object.entries({ query, headers: headers ?? {} })) {
-    if (Object.keys(it).length > maxParameters)
+  for (const [member, parameters] of Object.entries({ query, headers: headers ?? {} })) {
+    if (Object.keys(parameters).length > maxParameters)
       report(`${path}.${member}`, `must have at most ${maxParameters} members`)
   }
   return {

@@ -46,7 +46,7 @@ export const searchBody = (call: UpstreamCall, target: Target, scoring: Scoring)
     query: {
       bool: {
         must: [
-          ...(words === "" ? [] : [{ dis_max: { queries: groups.map((it) => scored(scoring, words, it)) } }]),
+          ...(words === "" ? [] : [{ dis_max: { queries: groups.map((group) => scored(scoring, words, group)) } }]),
           ...phrases.map(inPlain)
         ],
         filter: [{ terms: { target: [target, allTargets] } }, ...anyOf(sites.map(belowSite))],

@@ -74,7 +74,7 @@ const bookSubscriptions = (deps: Deps) => {
     const history = yield* PlanVersions.read(sql, plans)
     const { graceMs } = reading
     const found = readingOf(before.map(toBookedSubscription), reading.subscriptions, { graceMs, history, now })
-    for (const it of found.after) yield* writeSubscription(sql, reading.accountId, it)
+    for (const subscription of found.after) yield* writeSubscription(sql, reading.accountId, subscription)
     yield* sql`
       update billing_accounts set reading = ${reading.reading}::bigint where account_id = ${reading.accountId}`
     // The operator sets custom plans. A subscription does not change them.
@@ -193,7 +193,7 @@ const account = ({ sql }: Deps) =>
     return {
       customerId: row.customer_id ?? undefined,
       blockedAt: row.blocked_at?.getTime(),
-      subscriptions: subscriptions.map((it) => toBookedSubscription(it).subscription),
+      subscriptions: subscriptions.map((row) => toBookedSubscription(row).subscription),
       balance: Number(row.balance),
       owed: Number(row.owed)
     }

@@ -46,13 +46,13 @@ const enterPeriod = Effect.fnUntraced(function* (
   accountId: string,
   period: NonNullable<AccountTerms["period"]>
 ) {
-  if (period.of !== undefined) yield* movePeriod(sql, accountId, period, period.of.startedAt)
+  if (period.subscription !== undefined) yield* movePeriod(sql, accountId, period, period.subscription.startedAt)
   yield* sql`
     with entered as (
       insert into allowances as l (scope, period_start, period_end, quota, subscription_id)
       values (
         ${accountId}, ${new Date(period.start)}, ${new Date(period.end)}, ${period.quota}::bigint,
-        ${period.of?.id ?? null}::text
+        ${period.subscription?.id ?? null}::text
       )
       on conflict (scope, period_start) do update set period_end = excluded.period_end,
         quota = greatest(excluded.quota, l.used), subscription_id = coalesce(excluded.subscription_id, l.subscription_id)

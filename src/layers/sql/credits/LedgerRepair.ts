@@ -169,11 +169,11 @@ const readCharges = Effect.fnUntraced(function* ({ cause, repair, sql }: Deps) {
       case when sign = 1 then hold_id end,
       ${reason} || ' (charged ' || charged || ', logged ' || logged || ' for ' || hold_id || ')', ${by}, clock_timestamp()
     from unnest(
-      ${wrong.map((it) => it.hold_id)}::text[], ${wrong.map((it) => it.charged)}::bigint[],
-      ${wrong.map((it) => it.logged)}::bigint[]
+      ${wrong.map((charge) => charge.hold_id)}::text[], ${wrong.map((charge) => charge.charged)}::bigint[],
+      ${wrong.map((charge) => charge.logged)}::bigint[]
     ) as wrong (hold_id, charged, logged), unnest(array[1, -1]) as sign`
-  const sum = (credits: (it: (typeof wrong)[number]) => bigint) =>
-    Number(wrong.reduce((all, it) => all + credits(it), 0n))
+  const sum = (credits: (charge: (typeof wrong)[number]) => bigint) =>
+    Number(wrong.reduce((all, charge) => all + credits(charge), 0n))
   const difference: Difference = {
     discrepancy: {
       accountId,

@@ -349,13 +349,13 @@ const adjustedRow = rowOf(
 /** Idempotent by `cause`. Undefined for an unknown account. */
 export const adjustCredits = Effect.fnUntraced(function* (
   { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
-  it: Adjustment,
+  adjustment: Adjustment,
   cause: string
 ) {
   const now = new Date(yield* storeTime(clock))
   return yield* adjustedRow(sql`
     select * from ledger_adjust(
-      ${it.accountId}, ${it.credits}::bigint, ${it.to}, ${it.reason}, ${it.by}, ${cause}, ${now}::timestamptz
+      ${adjustment.accountId}, ${adjustment.credits}::bigint, ${adjustment.to}, ${adjustment.reason}, ${adjustment.by}, ${cause}, ${now}::timestamptz
     )`)
 })
 

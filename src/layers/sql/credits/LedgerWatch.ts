@@ -38,7 +38,7 @@ const check = (sql: SqlClient.SqlClient) =>
     const discrepancies = yield* newestDiscrepancies(sql)
     if (discrepancies === undefined) return
     for (const kind of ["quota", "balance", "log"] as const) {
-      const found = discrepancies.filter((it) => kindOf(it) === kind)
+      const found = discrepancies.filter((discrepancy) => kindOf(discrepancy) === kind)
       yield* Metric.update(ledgerDiscrepancies.of(kind), found.length)
     }
     yield* Metric.update(ledgerChecks.of(discrepancies.length === 0 ? "clean" : "discrepancies"), 1)

@@ -296,11 +296,11 @@ const restoreAll = Effect.fnUntraced(function* <E, R>(
   let tables: ReadonlyMap<string, BackupTables.Table> = new Map()
   const tableOf = (name: string, columns?: ReadonlyArray<string>) => {
     const table = tables.get(name)
-    const chosen = columns?.map((column) => table?.columns.find((it) => it.name === column))
+    const chosen = columns?.map((column) => table?.columns.find(({ name }) => name === column))
     if (table === undefined || chosen?.includes(undefined) === true) {
       return fail(`The backup is damaged: table ${name} does not belong to its version.`)
     }
-    return Effect.succeed({ name, columns: chosen?.flatMap((it) => it ?? []) ?? table.columns })
+    return Effect.succeed({ name, columns: chosen?.flatMap((found) => found ?? []) ?? table.columns })
   }
   let current: BackupTables.Table | undefined
   const report = yield* read(bytes, {

@@ -3,7 +3,7 @@ import { type LogEntry, LoggedRefusal, Outcome, outcomes } from "../../../domain
 import { LoggedOptions, toFields, toOptions } from "../../../domain/options/SearchOptions.ts"
 import { AnyTarget, Safe } from "../../../domain/search/Target.ts"
 import { UnreadableReason } from "../../../domain/UnreadableReason.ts"
-import type { StoredLogEntry } from "../../../services/search/QueryLog.ts"
+import type { StoredLogEntry } from "../../../services/charging/QueryLog.ts"
 import { columnsOf } from "../Rows.ts"
 
 /** A test compares the columns with `queries_add`. */

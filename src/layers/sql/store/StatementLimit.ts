@@ -1,13 +1,13 @@
 import { Context, Data, Duration, Effect, type Scope } from "effect"
 import { type SqlClient, type SqlConnection, SqlError } from "effect/sql"
-import { DatabaseLane } from "../../../services/operations/DatabaseLane.ts"
-import { Deadlines } from "../../../services/search/Deadlines.ts"
+import { DatabaseLane } from "../../../services/DatabaseLane.ts"
+import { Deadlines } from "../../../services/waiting/Deadlines.ts"
 import { type Around, aroundStatements } from "./AroundStatements.ts"
 
 /** The database may or may not have run the statement. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
-const Unlimited = Context.Reference("quarry/layers/sql/Unlimited", { defaultValue: () => false })
+const Unlimited = Context.Reference("quarry/layers/sql/store/Unlimited", { defaultValue: () => false })
 
 /** Fails only after the interrupted work has ended, so that its connection is not reused too early. */
 const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string): Around => {
@@ -19,7 +19,7 @@ const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string)
   }
   return (effect) =>
     Effect.flatMap(Unlimited, (unlimited) =>
-      unlimited ? effect : deadlines.within(effect, deadlines.after(limitMs), giveUp)
+      unlimited ? effect : deadlines.until(effect, deadlines.after(limitMs), giveUp)
     )
 }
 

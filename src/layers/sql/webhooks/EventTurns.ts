@@ -88,7 +88,7 @@ const readDue = (sql: SqlClient.SqlClient, queues: ReadonlyArray<Queue>, perEndp
     select d.id, d.account_id, d.endpoint_id, e.failing_since is not null as is_failing,
       case when a.suspended_at is not null then 'suspended' when v.created_at < e.address_since then 'address_changed' end
         as dropped_for
-    from unnest(${queues.map((it) => it.account_id)}::text[], ${queues.map((it) => it.queue)}::text[])
+    from unnest(${queues.map((turn) => turn.account_id)}::text[], ${queues.map((turn) => turn.queue)}::text[])
       with ordinality as q (account_id, queue, n)
     join accounts a on a.id = q.account_id
     left join webhook_endpoints e on e.id = q.queue

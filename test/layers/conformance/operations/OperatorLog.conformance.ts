@@ -3,10 +3,10 @@ import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import type { LogEntry } from "../../../../src/domain/log/LogEntry.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
+import { QueryLog } from "../../../../src/services/charging/QueryLog.ts"
 import type { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
 import { maxEntries, OperatorLog } from "../../../../src/services/operations/OperatorLog.ts"
-import { QueryLog } from "../../../../src/services/search/QueryLog.ts"
 import { makeAccount, makeRecord } from "../../../support/api/searches.ts"
 
 /** Writes an entry of an account's, or of the demo's. */

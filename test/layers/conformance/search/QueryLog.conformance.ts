@@ -6,9 +6,9 @@ import { everything, type HistoryFilter, type Position } from "../../../../src/d
 import { total, type UsageQuery } from "../../../../src/domain/log/Usage.ts"
 import type { SearchOptions } from "../../../../src/domain/options/SearchOptions.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
+import { QueryLog, type StoredLogEntry } from "../../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
-import { QueryLog, type StoredLogEntry } from "../../../../src/services/search/QueryLog.ts"
 import { discrepanciesOf, makeAccount, makeEmail, makeRecord } from "../../../support/api/searches.ts"
 
 /** What any query log promises. */

@@ -5,10 +5,10 @@ import type { Account } from "../../../../src/domain/accounts/Account.ts"
 import { toMoment } from "../../../../src/domain/requests/fields.ts"
 import { type EventType, maxFailingMs } from "../../../../src/domain/webhooks/Event.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
+import type { QueryLog } from "../../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
-import type { QueryLog } from "../../../../src/services/search/QueryLog.ts"
 import {
   type Attempt,
   EventBooks,

@@ -7,7 +7,7 @@ import {
   type HistoryQuery,
   type Position
 } from "../../../../src/domain/log/QueryHistory.ts"
-import { QueryLog } from "../../../../src/services/search/QueryLog.ts"
+import { QueryLog } from "../../../../src/services/charging/QueryLog.ts"
 import { makeAccount } from "../../../support/api/searches.ts"
 import * as Postgres from "../../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Fiber, type Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../../src/layers/sql/store/Postgres.ts"
-import { DatabaseLane, type Lane } from "../../../../src/services/operations/DatabaseLane.ts"
+import { DatabaseLane, type Lane } from "../../../../src/services/DatabaseLane.ts"
 import { freshDatabase } from "../../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../../support/stores/Postgres.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Deadlines } from "../../../src/services/search/Deadlines.ts"
+import { Deadlines } from "../../../src/services/waiting/Deadlines.ts"
 import { advance } from "../../support/Time.ts"
 
 const late = () => Effect.succeed("late")
@@ -12,7 +12,7 @@ describe("Deadlines", () => {
       const deadlines = yield* Deadlines.make
       const passed: Array<number> = []
       const told = () => passed.join(" ")
-      const callOff = [300, 100, 200, 400].map((ms) => deadlines.at(deadlines.after(ms), () => passed.push(ms)))
+      const callOff = [300, 100, 200, 400].map((ms) => deadlines.callAt(deadlines.after(ms), () => passed.push(ms)))
       callOff[2]?.()
       for (const [ms, sofar] of [
         [99, ""],
@@ -24,8 +24,8 @@ describe("Deadlines", () => {
         assert.strictEqual(told(), sofar)
       }
       // One that is set while another waits for its time, and one for which there is none.
-      deadlines.at(deadlines.after(50), () => passed.push(50))
-      deadlines.at(deadlines.after(0), () => passed.push(0))
+      deadlines.callAt(deadlines.after(50), () => passed.push(50))
+      deadlines.callAt(deadlines.after(0), () => passed.push(0))
       assert.strictEqual(told(), "100 300 0")
       yield* TestClock.adjust(100)
       assert.strictEqual(told(), "100 300 0 50 400")
@@ -37,7 +37,7 @@ describe("Deadlines", () => {
       let passed = false
       yield* Effect.scoped(
         Effect.map(Deadlines.make, (deadlines) =>
-          deadlines.at(deadlines.after(100), () => {
+          deadlines.callAt(deadlines.after(100), () => {
             passed = true
           })
         )
@@ -51,7 +51,7 @@ describe("Deadlines", () => {
     Effect.gen(function* () {
       const deadlines = yield* Deadlines.make
       const end = (effect: Effect.Effect<string, string>) =>
-        Effect.exit(deadlines.within(effect, deadlines.after(100), late))
+        Effect.exit(deadlines.until(effect, deadlines.after(100), late))
       assert.deepStrictEqual(yield* end(Effect.succeed("now")), Exit.succeed("now"))
       assert.deepStrictEqual(yield* end(Effect.fail("no")), Exit.fail("no"))
       assert.deepStrictEqual(yield* end(Effect.die("a bug")), Exit.die("a bug"))
@@ -74,7 +74,7 @@ describe("Deadlines", () => {
           )
         )
       )
-      const fiber = yield* Effect.forkChild(deadlines.within(stubborn, deadlines.after(100), late))
+      const fiber = yield* Effect.forkChild(deadlines.until(stubborn, deadlines.after(100), late))
       yield* advance(100)
       assert.strictEqual(yield* Fiber.join(fiber), "late")
       assert.isFalse(interrupted)
@@ -89,7 +89,7 @@ describe("Deadlines", () => {
       const deadlines = yield* Deadlines.make
       let interrupted = false
       const effect = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (interrupted = true)))
-      const fiber = yield* Effect.forkChild(deadlines.within(effect, deadlines.after(100), late))
+      const fiber = yield* Effect.forkChild(deadlines.until(effect, deadlines.after(100), late))
       yield* advance(99)
       yield* Fiber.interrupt(fiber)
       assert.isTrue(interrupted)

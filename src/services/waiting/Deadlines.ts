@@ -11,7 +11,7 @@ const monotonicMs = (clock: Clock.Clock): Deadline => Number(clock.monotonicTime
 export const deadlineIn = (clock: Clock.Clock, ms: number): Deadline => monotonicMs(clock) + ms
 
 /** Milliseconds until the deadline; 0 if it has passed. */
-export const timeLeft = (clock: Clock.Clock, deadline: Deadline): number => Math.max(0, deadline - monotonicMs(clock))
+export const msUntil = (clock: Clock.Clock, deadline: Deadline): number => Math.max(0, deadline - monotonicMs(clock))
 
 interface Timer {
   readonly at: Deadline
@@ -49,7 +49,7 @@ export class Deadlines {
   }
 
   /** Calls `expire` at the deadline. Returns a function that cancels the timer. */
-  at(deadline: Deadline, expire: () => void): () => void {
+  callAt(deadline: Deadline, expire: () => void): () => void {
     const timer: Timer = { at: deadline, expire }
     this.timers.add(timer)
     this.wakeBy(deadline)
@@ -65,16 +65,16 @@ export class Deadlines {
    * Runs an effect in its own fiber and interrupts it at the deadline. Then `late` runs at once, because the effect may
    * ignore the interruption; its argument waits for the fiber to end.
    */
-  within<A, E, R, B, F>(
+  until<A, E, R, B, F>(
     effect: Effect.Effect<A, E, R>,
     deadline: Deadline,
     late: (ended: Effect.Effect<void>) => Effect.Effect<B, F>
   ): Effect.Effect<A | B, E | F, R> {
-    return this.withinMoving(() => effect, deadline, late)
+    return this.untilMoving(() => effect, deadline, late)
   }
 
-  /** `within` for an effect that can move its own deadline. */
-  withinMoving<A, E, R, B, F>(
+  /** `until` for an effect that can move its own deadline. */
+  untilMoving<A, E, R, B, F>(
     run: (move: (deadline: Deadline) => void) => Effect.Effect<A, E, R>,
     deadline: Deadline,
     late: (ended: Effect.Effect<void>) => Effect.Effect<B, F>
@@ -86,7 +86,7 @@ export class Deadlines {
         let isArmed = false
         const arm = () => {
           cancel()
-          cancel = this.at(current, () => {
+          cancel = this.callAt(current, () => {
             isArmed = false
             unobserve()
             fiber.interruptUnsafe()
@@ -94,6 +94,7 @@ export class Deadlines {
           })
         }
         const effect = run((deadline) => {
+          if (deadline === current) return
           current = deadline
           if (isArmed) arm()
         })
@@ -120,7 +121,7 @@ export class Deadlines {
     if (this.sleeper !== undefined && this.sleeper.until <= at) return
     this.sleeper?.fiber.interruptUnsafe()
     this.sleeper = undefined
-    const ms = Math.ceil(timeLeft(this.clock, at))
+    const ms = Math.ceil(msUntil(this.clock, at))
     const fiber = this.run(Effect.flatMap(this.clock.sleep(Duration.millis(ms)), () => Effect.sync(() => this.wake())))
     // A clock may return at once from sleeping 0 ms.
     if (fiber.pollUnsafe() === undefined) this.sleeper = { until: at, fiber }

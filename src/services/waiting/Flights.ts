@@ -45,6 +45,11 @@ export class Flights<A, N = undefined> {
     }
   }
 
+  /** Waits for the end of a flight. Interruption removes the waiter. */
+  waitFor<E>(key: string, flight: Flight<A, E, N>): Effect.Effect<Exit.Exit<A, E>> {
+    return Effect.callback((resume) => Effect.sync(this.addWaiter(key, flight, (exit) => resume(Effect.succeed(exit)))))
+  }
+
   readonly interruptAll: Effect.Effect<void> = Effect.suspend(() =>
     Fiber.interruptAll(Array.from(this.slots.values()).flatMap(({ flight }) => flight?.fiber ?? []))
   )
@@ -60,11 +65,9 @@ export class Flights<A, N = undefined> {
 
 /** Shares a run among callers with the same key. It runs while at least one of them waits. */
 export const share = <A, E, R>(flights: Flights<A>, key: string, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.contextWith((context: Context.Context<R>) =>
-    Effect.callback((resume) => {
-      // The cast: all runs of a key have the same type.
-      const found = flights.find(key) as Flight<A, E, undefined> | undefined
-      const flight = found ?? flights.start(key, run, context, undefined)
-      return Effect.sync(flights.addWaiter(key, flight, resume))
-    })
-  )
+  Effect.contextWith((context: Context.Context<R>) => {
+    // The cast: all runs of a key have the same type.
+    const found = flights.find(key) as Flight<A, E, undefined> | undefined
+    const flight = found ?? flights.start(key, run, context, undefined)
+    return Effect.flatten(flights.waitFor(key, flight))
+  })

@@ -1,10 +1,10 @@
 import { Clock, Effect, Exit } from "effect"
-import type { AnyRowBody, Batch, Row, RowKind } from "../search/Batch.ts"
-import { describeOutcome, type OutcomeAttributes, sampledSpan, TraceQueryText } from "./Tracing.ts"
+import { describeOutcome, type OutcomeAttributes, sampledSpan, TraceQueryText } from "../telemetry/Tracing.ts"
+import type { AnyRowBody, Batch, BatchKind, Row } from "./Batch.ts"
 
-export const countRows = <Q, D, B extends AnyRowBody>(
-  kind: RowKind<Q, D, B>,
-  { rows }: Batch<Q, D>,
+export const countRows = <B extends AnyRowBody>(
+  kind: BatchKind<B>,
+  { rows }: Batch<B>,
   results: ReadonlyArray<B>
 ): Effect.Effect<void> =>
   Effect.forEach(
@@ -17,15 +17,14 @@ export const countRows = <Q, D, B extends AnyRowBody>(
     { discard: true }
   )
 
-const outcomeOf = <Q, D>({ entry }: Row<Q, D>, result: AnyRowBody): OutcomeAttributes =>
+const outcomeOf = <B>({ entry }: Row<B>, result: AnyRowBody): OutcomeAttributes =>
   entry === undefined
     ? { outcome: result.status === "ok" ? "ok" : result.error, credits: 0, cached: false, dispatched: false }
     : { ...entry, dispatched: true }
 
 /** Rows that never ran get a span too, so that the trace has all indexes. */
-export const traceRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody>(
-  kind: RowKind<Q, D, B>,
-  batch: Batch<Q, D>,
+export const traceRows = Effect.fnUntraced(function* <B extends AnyRowBody>(
+  batch: Batch<B>,
   results: ReadonlyArray<B>
 ) {
   if ((yield* sampledSpan) === undefined) return
@@ -35,7 +34,7 @@ export const traceRows = Effect.fnUntraced(function* <Q, D, B extends AnyRowBody
     const span = row.span ?? (yield* Effect.makeSpan("quarry.row"))
     span.attribute("quarry.batch.id", batch.id)
     span.attribute("quarry.row.index", row.index)
-    if (row.state._tag !== "rejected") kind.describe(span, row.state.request, withText)
+    if (row.state._tag !== "rejected") row.state.task.describe(span, withText)
     const result = results[row.index]
     if (result !== undefined) describeOutcome(span, outcomeOf(row, result))
     span.end(row.endedAtNanos ?? now, Exit.void)

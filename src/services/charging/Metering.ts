@@ -1,15 +1,15 @@
-import { Effect, Metric } from "effect"
+import { Clock, Effect, Metric } from "effect"
 import { type AccountPrincipal, boundsOf, type Principal } from "../../domain/accounts/Principal.ts"
 import type { Allowance } from "../../domain/credits/Allowance.ts"
-import type { IdempotencyInProgress, InvalidRequest, Unauthorized } from "../../domain/errors.ts"
+import type { IdempotencyInProgress, InvalidRequest } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/log/LogEntry.ts"
 import type { RecordFields } from "../../domain/requests/RequestRecord.ts"
-import { holdOrAnswer } from "../search/Idempotency.ts"
-import { QueryLog } from "../search/QueryLog.ts"
+import { type Hold, type KeyedRequest, Ledger, type ReserveError } from "../credits/Ledger.ts"
 import { addFields, CurrentRecord } from "../telemetry/CurrentRecord.ts"
 import { creditsCharged, creditsDenied, creditsReturned } from "../telemetry/Metrics.ts"
 import { withSpan } from "../telemetry/Tracing.ts"
-import { type Hold, type KeyedRequest, Ledger, type ReserveError } from "./Ledger.ts"
+import { holdOrAnswer } from "./Idempotency.ts"
+import { QueryLog } from "./QueryLog.ts"
 
 export interface Receipt {
   readonly creditsUsed: number
@@ -34,12 +34,13 @@ export interface OpenHold {
   readonly settle: (entries: ReadonlyArray<LogEntry>, keep?: () => string) => Effect.Effect<Receipt>
 }
 
-export interface LedgerTimings {
-  readonly reserveMs: number
-  readonly settleMs: number
-}
+/** Returns the first response if the request's idempotency key was used before. */
+export type Reserve<E> = (searches: number) => Effect.Effect<OpenHold | Replay, E>
 
-/** Reserves and settles credits. Accounts pay through the ledger; the demo is free (R24). */
+/**
+ * Reserves and settles credits, and adds the charge and its timings to the request's record. Accounts pay through the
+ * ledger; the demo is free (R24).
+ */
 export const makeMetering = Effect.gen(function* () {
   // Exported with 0 at the start. Otherwise Prometheus would not see the first increase.
   yield* Metric.update(creditsDenied.of(), 0)
@@ -47,27 +48,27 @@ export const makeMetering = Effect.gen(function* () {
   const ledger = yield* Ledger
   const queryLog = yield* QueryLog
 
-  const free: OpenHold = {
-    before: undefined,
-    settlePart: (entry) => queryLog.append([entry]),
-    settle: (entries) => Effect.as(queryLog.append(entries), { creditsUsed: 0, before: undefined, balance: 0 })
-  }
+  const books = { ledger, queryLog }
 
   const reserveSpan =
     (searches: number) =>
     <A, E>(reservation: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      withSpan("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
-        Effect.tapError(reservation, () => Metric.update(creditsDenied.of(), searches))
+      timed((ms) => ({ reserve_ms: ms }))(
+        withSpan("Ledger.reserve", { attributes: { "quarry.credits": searches } }, () =>
+          Effect.tapError(reservation, () => Metric.update(creditsDenied.of(), searches))
+        )
       )
 
-  /** Reserves one credit per search, or fails without reserving any. */
-  const reserve = (principal: Principal, searches: number): Effect.Effect<OpenHold, ReserveError> =>
-    principal._tag === "demo"
-      ? Effect.succeed(free)
-      : Effect.map(
-          reserveSpan(searches)(ledger.reserve(principal.account, searches, boundsOf(principal)?.budgetId)),
-          (hold) => openHold({ ledger, queryLog }, hold, searches)
+  /** Reserves one credit per search, or fails without reserving any. Without searches, it only reads the allowance. */
+  const reserve = (principal: Principal, searches: number): Effect.Effect<OpenHold, ReserveError> => {
+    if (principal._tag === "demo") return Effect.succeed(freeHold(queryLog))
+    const { account } = principal
+    return searches === 0
+      ? Effect.map(ledger.allowance(account), emptyHold)
+      : Effect.map(reserveSpan(searches)(ledger.reserve(account, searches, boundsOf(principal)?.budgetId)), (hold) =>
+          openHold(books, hold, searches)
         )
+  }
 
   /** `reserve` for a request with an idempotency key. Returns the first response if it was charged. */
   const reserveKeyed = Effect.fnUntraced(function* (
@@ -75,32 +76,41 @@ export const makeMetering = Effect.gen(function* () {
     searches: number,
     request: KeyedRequest
   ): Effect.fn.Return<OpenHold | Replay, ReserveError | InvalidRequest | IdempotencyInProgress> {
+    if (searches === 0) return yield* reserve(principal, 0)
     const { account } = principal
     const reservation = yield* reserveSpan(searches)(
       ledger.reserveKeyed(account, searches, request, boundsOf(principal)?.budgetId)
     )
     const outcome = yield* holdOrAnswer(reservation)
-    if ("hold" in outcome) return openHold({ ledger, queryLog }, outcome.hold, searches, request)
+    if ("hold" in outcome) return openHold(books, outcome.hold, searches, request)
     const { allowance, text } = outcome
-    return { text, receipt: { creditsUsed: 0, before: allowance, balance: allowance.balance, isReplay: true } }
+    const replay: Replay = {
+      text,
+      receipt: { creditsUsed: 0, before: allowance, balance: allowance.balance, isReplay: true }
+    }
+    yield* recordCharge(replay.receipt)
+    return replay
   })
 
-  const emptyReceipt = (principal: Principal): Effect.Effect<Receipt, Unauthorized> =>
-    principal._tag === "demo"
-      ? free.settle([])
-      : Effect.map(ledger.allowance(principal.account), (before) => ({
-          creditsUsed: 0,
-          before,
-          balance: before.balance
-        }))
-
-  return { reserve, reserveKeyed, emptyReceipt }
+  return { reserve, reserveKeyed }
 })
 
 interface Books {
   readonly ledger: Ledger["Service"]
   readonly queryLog: QueryLog["Service"]
 }
+
+const freeHold = (queryLog: QueryLog["Service"]): OpenHold => ({
+  before: undefined,
+  settlePart: (entry) => queryLog.append([entry]),
+  settle: (entries) => recorded(Effect.as(queryLog.append(entries), { creditsUsed: 0, before: undefined, balance: 0 }))
+})
+
+const emptyHold = (before: Allowance): OpenHold => ({
+  before,
+  settlePart: () => Effect.void,
+  settle: () => recorded(Effect.succeed({ creditsUsed: 0, before, balance: before.balance }))
+})
 
 const openHold = ({ ledger, queryLog }: Books, hold: Hold, searches: number, request?: KeyedRequest): OpenHold => {
   let chargedInParts = 0
@@ -128,7 +138,8 @@ const openHold = ({ ledger, queryLog }: Books, hold: Hold, searches: number, req
           balance
         })),
         // The hold expired and its credits were returned, so the request fails with 500 and is not charged.
-        Effect.orDie
+        Effect.orDie,
+        recorded
       )
   }
 }
@@ -141,18 +152,23 @@ const countCredits = (entries: ReadonlyArray<LogEntry>, returned: number): Effec
     returned === 0 ? Effect.void : Metric.update(creditsReturned.of(), returned)
   )
 
-/** Adds a charge to the request's record, with more fields. A request that searches and then reads pages has two. */
-export const recordCharge = (
-  { creditsUsed, isReplay }: Receipt,
-  { reserveMs, settleMs }: LedgerTimings,
-  fields: RecordFields = {}
-): Effect.Effect<void> =>
+/** Adds the duration of an effect that succeeds to the request's record. */
+const timed =
+  (fieldsOf: (ms: number) => RecordFields) =>
+  <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Clock.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
+      return Effect.tap(effect, () => addFields(fieldsOf(clock.currentTimeMillisUnsafe() - startedAt)))
+    })
+
+/** Adds a charge to the request's record. A request that searches and then reads pages has two. */
+const recordCharge = ({ creditsUsed, isReplay }: Receipt): Effect.Effect<void> =>
   Effect.flatMap(CurrentRecord, (record) =>
     addFields({
-      ...fields,
       credits: (record?.fields.credits ?? 0) + creditsUsed,
-      ...(isReplay === undefined ? {} : { replayed: isReplay }),
-      reserve_ms: reserveMs,
-      settle_ms: settleMs
+      ...(isReplay === undefined ? {} : { replayed: isReplay })
     })
   )
+
+const recorded = (settlement: Effect.Effect<Receipt>): Effect.Effect<Receipt> =>
+  timed((ms) => ({ settle_ms: ms }))(Effect.tap(settlement, recordCharge))

@@ -30,4 +30,4 @@ export class QueryLog extends Context.Service<
     /** Removes query texts. The entries stay, because the ledger is verified against them. */
     readonly erase: (accountId: string) => Effect.Effect<void>
   }
->()("quarry/services/QueryLog") {}
+>()("quarry/services/charging/QueryLog") {}

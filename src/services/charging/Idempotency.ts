@@ -4,6 +4,8 @@ import { type IdempotencyInProgress, type InvalidRequest, idempotencyInProgress 
 import { lostAnswer, reusedKey } from "../../domain/search/IdempotencyKey.ts"
 import type { Hold, KeyedRequest, KeyedReservation } from "../credits/Ledger.ts"
 
+export type KeyError = InvalidRequest | IdempotencyInProgress
+
 /** Requests are equal if their decoded forms are, regardless of their formatting. */
 export const keyedRequest = (route: KeyedRequest["route"], key: string, decoded: unknown): KeyedRequest => ({
   route,
@@ -13,10 +15,7 @@ export const keyedRequest = (route: KeyedRequest["route"], key: string, decoded:
 
 export const holdOrAnswer = (
   reservation: KeyedReservation
-): Effect.Effect<
-  { readonly hold: Hold } | { readonly text: string; readonly allowance: Allowance },
-  InvalidRequest | IdempotencyInProgress
-> => {
+): Effect.Effect<{ readonly hold: Hold } | { readonly text: string; readonly allowance: Allowance }, KeyError> => {
   switch (reservation._tag) {
     case "held":
       return Effect.succeed({ hold: reservation.hold })
@@ -34,11 +33,11 @@ export const holdOrAnswer = (
 /** Backs off: most searches end within a second, and another replica may run the first request. */
 const backoff = Schedule.min([Schedule.exponential("25 millis"), Schedule.spaced("500 millis")])
 
-/** Retries while the first request with the same key is running, for at most `patience`. */
+/** Retries while the first request with the same key is running, for at most the time limit of one. */
 export const waitForFirst =
-  (patience: Duration.Duration) =>
+  (timeLimit: Duration.Duration) =>
   <A, E, R>(attempt: Effect.Effect<A, E | IdempotencyInProgress, R>): Effect.Effect<A, E | IdempotencyInProgress, R> =>
     Effect.retry(attempt, {
       while: (error) => error === idempotencyInProgress,
-      schedule: Schedule.upTo(backoff, { duration: patience })
+      schedule: Schedule.upTo(backoff, { duration: timeLimit })
     })
