@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import * as LatestClient from "@modelcontextprotocol/client"
 import { UnauthorizedError as EarlierUnauthorized } from "@modelcontextprotocol/sdk/client/auth.js"
 import * as EarlierClient from "@modelcontextprotocol/sdk/client/index.js"
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import { StreamableHTTPClientTransport as EarlierTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Duration, Effect } from "effect"
 import * as Apps from "../support/accounts/Apps.ts"
 import { layer, makeWorld, origin, type World } from "../support/agents/AgentWorld.ts"
@@ -51,12 +54,19 @@ type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 const search = { name: "web_search", arguments: { query: "css grid" } }
 
-/** Each official client, as a program starts it. */
-const programs: Readonly<Record<string, (store: Store, fetch: Fetch, path: string) => Program>> = {
-  "@modelcontextprotocol/sdk 1": (store, fetch, path) => {
-    const client = new EarlierClient.Client({ name: "program", version: "1" })
+type StartProgram = (store: Store, fetch: Fetch, path: string) => Program
+
+interface Earlier {
+  readonly Client: typeof EarlierClient.Client
+  readonly StreamableHTTPClientTransport: typeof EarlierTransport
+}
+
+const earlier =
+  ({ Client, StreamableHTTPClientTransport }: Earlier): StartProgram =>
+  (store, fetch, path) => {
+    const client = new Client({ name: "program", version: "1" })
     const authProvider = providerOf(store) as NonNullable<
-      ConstructorParameters<typeof StreamableHTTPClientTransport>[1]
+      ConstructorParameters<typeof EarlierTransport>[1]
     >["authProvider"]
     const transport = new StreamableHTTPClientTransport(new URL(origin + path), {
       ...(authProvider === undefined ? {} : { authProvider }),
@@ -68,7 +78,32 @@ const programs: Readonly<Record<string, (store: Store, fetch: Fetch, path: strin
       call: () => client.callTool(search),
       finish: (code) => transport.finishAuth(code)
     }
-  },
+  }
+
+/** Folders with earlier versions of the SDK, which `npm run agent-clients -- --earlier` installs. */
+const folders = (process.env.AGENT_SDKS ?? "").split(delimiter).filter((folder) => folder !== "")
+
+/** Modules of an installed version. The casts: the versions share the members that are used here. */
+const installed = async (folder: string) => {
+  const root = join(folder, "node_modules/@modelcontextprotocol/sdk")
+  const load = (module: string) => import(pathToFileURL(join(root, "dist/esm/client", module)).href)
+  const { Client } = (await load("index.js")) as typeof EarlierClient
+  const { StreamableHTTPClientTransport } = (await load("streamableHttp.js")) as Earlier
+  const { UnauthorizedError } = (await load("auth.js")) as { readonly UnauthorizedError: typeof EarlierUnauthorized }
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+  return {
+    name: `@modelcontextprotocol/sdk ${version}`,
+    UnauthorizedError,
+    start: earlier({ Client, StreamableHTTPClientTransport })
+  }
+}
+
+const others = await Promise.all(folders.map(installed))
+
+/** Each official client, as a program starts it. */
+const programs: Readonly<Record<string, StartProgram>> = {
+  "@modelcontextprotocol/sdk 1": earlier({ ...EarlierClient, StreamableHTTPClientTransport: EarlierTransport }),
+  ...Object.fromEntries(others.map(({ name, start }) => [name, start])),
   ...Object.fromEntries(
     (["auto", "legacy"] as const).map((mode) => [
       `@modelcontextprotocol/client 2, ${mode}`,
@@ -89,7 +124,9 @@ const programs: Readonly<Record<string, (store: Store, fetch: Fetch, path: strin
 }
 
 const isUnauthorized = (error: unknown): boolean =>
-  error instanceof EarlierUnauthorized || error instanceof LatestClient.UnauthorizedError
+  [EarlierUnauthorized, LatestClient.UnauthorizedError, ...others.map((it) => it.UnauthorizedError)].some(
+    (type) => error instanceof type
+  )
 
 /** Requests of this process go to the world's servers, and `lose` drops the answer to one of them. */
 const makeFetch = (world: World) => {
