@@ -86,6 +86,25 @@ describeWithServers("DatabaseReadiness on Postgres", () => {
     })
   )
 
+  it.effect("R54: a session that began while the database was read-only does not outlive that", () =>
+    Effect.gen(function* () {
+      const server = yield* postgresServer
+      const asOperator = (...statements: ReadonlyArray<string>) =>
+        Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
+        ).pipe(Effect.provide(Postgres.layer({ url: server.url, poolSize: 1 }), { local: true }))
+      yield* asOperator("alter database postgres set default_transaction_read_only = on")
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* results, cannotWrite)
+        yield* asOperator(
+          "set default_transaction_read_only = off",
+          "alter database postgres reset default_transaction_read_only"
+        )
+        assert.deepStrictEqual(yield* results, ok)
+      }).pipe(Effect.provide(checking(server.url)))
+    })
+  )
+
   it.effect("R54: a standby reads, and writes once it is promoted", () =>
     Effect.gen(function* () {
       const server = yield* postgresServer
