@@ -13,6 +13,10 @@ const closingStates = {
   "57P01": "admin_shutdown",
   "57P02": "crash_shutdown",
   "57P03": "cannot_connect_now",
+  // Quarry's own tables and functions always exist, but a session may have begun with another `search_path`.
+  "3F000": "invalid_schema_name",
+  "42P01": "undefined_table",
+  "42883": "undefined_function",
   "26000": "invalid_sql_statement_name",
   "42P05": "duplicate_prepared_statement",
   "08P01": "protocol_violation"

@@ -9,7 +9,6 @@ import * as DatabaseChecks from "../../../../src/layers/sql/store/DatabaseChecks
 import { lockDirectory } from "../../../../src/layers/sql/store/DirectoryLock.ts"
 import * as Pglite from "../../../../src/layers/sql/store/Pglite.ts"
 import * as Postgres from "../../../../src/layers/sql/store/Postgres.ts"
-import { retryTransient } from "../../../../src/layers/sql/Transient.ts"
 import { temporaryDirectory } from "../../../support/processes/Spawned.ts"
 import {
   describeWithServers,
@@ -126,6 +125,23 @@ const faults: ReadonlyArray<Fault> = [
       })
   },
   {
+    state: "42P01",
+    name: "the session began with another search path",
+    cause: (sql, { url }) =>
+      Effect.gen(function* () {
+        yield* asOperator(url, "create table kept (n integer)", "alter database postgres set search_path = nowhere")
+        yield* Effect.exit(sql`select pg_terminate_backend(pg_backend_pid())`)
+        const exit = yield* Effect.exit(sql`select n from kept`)
+        yield* asOperator(url, "alter database postgres reset search_path")
+        return yield* exit
+      })
+  },
+  {
+    state: "42883",
+    name: "the session did not find a function",
+    cause: (sql) => sql`select ledger_nowhere()`
+  },
+  {
     state: "25P02",
     name: "the session was left in a failed transaction",
     cause: (sql) =>
@@ -192,7 +208,7 @@ describeWithServers("a connection whose fault may stay serves no other statement
             const after = Effect.retry(pidOf(sql), { times: 100, schedule: Schedule.spaced("100 millis") })
             assert.notStrictEqual(yield* after, before)
             const write = sql`create table if not exists written (n integer)`
-            yield* retryTransient(sql.withTransaction(write))
+            yield* Effect.retry(sql.withTransaction(write), { times: 3 })
             const left = yield* sql`select state from pg_stat_activity where state like 'idle in transaction%'`
             assert.deepStrictEqual(left, [])
           }).pipe(Effect.provide(Postgres.layer({ url: server.url, poolSize: 2 }), { local: true }))
