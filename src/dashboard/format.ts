@@ -42,8 +42,6 @@ const hour = days({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
 const month = days({ month: "short" })
 const monthAndYear = days({ month: "long", year: "numeric" })
 
-export const formatDay = (iso: string): string => day(new Date(iso))
-
 export const formatDayAndYear = (iso: string): string => dayAndYear(new Date(iso))
 
 const zoned = (options: Intl.DateTimeFormatOptions): ((iso: string) => string) => {

@@ -44,7 +44,7 @@ Dashboard.describeDashboard("the overview", (it) => {
       const { page } = person
       person.expectComplaint(/500|429|Failed to load|ERR_/)
       yield* Effect.promise(async () => {
-        const recent = "**/v1/query/recent*"
+        const recent = "**/v1/query/history?limit=8"
         const failure = { error: "internal_error", message: "The request failed.", request_id: "6ba7b810" }
         await page.route(recent, (route) =>
           route.fulfill({ status: 500, json: failure, headers: { "x-request-id": "6ba7b810" } })

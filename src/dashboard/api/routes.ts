@@ -15,7 +15,7 @@ import type { ConnectedApps, Sessions } from "../../http/groups/AccessGroup.ts"
 import type { Account } from "../../http/groups/AccountGroup.ts"
 import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"
 import type { ApiKey, ApiKeys, IssuedApiKey } from "../../http/groups/KeysGroup.ts"
-import type { LoggedQuery, QueryHistory, RecentQueries, Usage as UsageSchema } from "../../http/groups/UsageGroup.ts"
+import type { LoggedQuery, QueryHistory, Usage as UsageSchema } from "../../http/groups/UsageGroup.ts"
 import type {
   IssuedWebhook,
   Webhook,
@@ -60,7 +60,6 @@ export interface Routes {
   "POST /v1/bulk": Takes<Wire<typeof BulkResult>, Wire<typeof BulkRequest>>
   "GET /v1/page": Reads<Wire<typeof PageResult>>
   "POST /v1/pages": Takes<Wire<typeof PagesResult>, Wire<typeof PagesRequest>>
-  "GET /v1/query/recent": Reads<Wire<typeof RecentQueries>>
   "GET /v1/query/history": Reads<Wire<typeof QueryHistory>>
   "GET /v1/api-keys": Returns<Wire<typeof ApiKeys>>
   "POST /v1/api-keys": Takes<Wire<typeof IssuedApiKey>, Wire<typeof NewKey>>

@@ -1,7 +1,4 @@
-/**
- * Imported first, so that it also sees an error of a module that comes later. Without it, a browser that blocks something
- * the dashboard needs shows an empty page.
- */
+/** Imported first, to see errors of later modules too. A browser that blocks something would show an empty page. */
 
 const hasDrawn = (root: Element): boolean =>
   root.firstElementChild !== null && root.querySelector(":scope > .starting") === null

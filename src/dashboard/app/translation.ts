@@ -4,32 +4,23 @@
  * translator then translates it anew.
  */
 
-const replacements = new WeakMap<Node, ReadonlyArray<Node>>()
+const replacements = new WeakMap<Node, Node>()
 
-const isTranslation = (node: Node): boolean => node.nodeName === "FONT"
+const isTranslation = (node: Node | null): node is Node => node?.nodeName === "FONT"
 
 const changes = new MutationObserver((records) => {
   for (const { target } of records) {
-    const [first, ...others] = replacements.get(target)?.filter((node) => node.parentNode !== null) ?? []
-    if (first === undefined || target.parentNode !== null) continue
-    for (const other of others) other.parentNode?.removeChild(other)
-    first.parentNode?.replaceChild(target, first)
+    const translation = replacements.get(target)
+    if (target.parentNode === null) translation?.parentNode?.replaceChild(target, translation)
   }
 })
 
 const note = (records: ReadonlyArray<MutationRecord>): void => {
-  const added = records.flatMap(({ addedNodes, target }) =>
-    [...addedNodes].filter(isTranslation).map((node) => ({ node, target }))
-  )
-  if (added.length === 0) return
-  for (const { nextSibling, previousSibling, removedNodes, target, addedNodes } of records) {
-    const beside = new Set<Node | null>([nextSibling, previousSibling, ...addedNodes])
-    const own = added
-      .filter(({ node, target: parent }) => parent === target && beside.has(node))
-      .map(({ node }) => node)
+  for (const { addedNodes, nextSibling, previousSibling, removedNodes } of records) {
+    const translation = [...addedNodes, previousSibling, nextSibling].find(isTranslation)
     for (const removed of removedNodes) {
-      if (!(removed instanceof Text) || own.length === 0) continue
-      replacements.set(removed, own)
+      if (translation === undefined || !(removed instanceof Text)) continue
+      replacements.set(removed, translation)
       changes.observe(removed, { characterData: true })
     }
   }

@@ -22,6 +22,12 @@ export const previousRange = (
 export const changeOf = (after: number, before: number): number | undefined =>
   before === 0 ? undefined : (after - before) / before
 
+/** Latencies are computed from so many of the newest requests. */
+export const latencySample = 100
+
+export const latenciesOf = (entries: ReadonlyArray<{ readonly cached: boolean; readonly duration_ms: number }>) =>
+  entries.filter(({ cached }) => !cached).map(({ duration_ms: ms }) => ms)
+
 export const percentile = (values: ReadonlyArray<number>, share: number): number | undefined => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]

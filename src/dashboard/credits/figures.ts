@@ -2,25 +2,17 @@ import type { Usage } from "../api/routes.ts"
 
 export const dayMs = 86_400_000
 
-export interface Point {
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly left: number
-}
-
-export const burnDown = (usage: Usage, now: number): ReadonlyArray<Point> => {
-  const { period, quota, remaining, series } = usage
+/** The rest of the quota at the start of the period, after each day of it that is over, and now. */
+export const burnDown = ({ period, quota, remaining, series }: Usage, now: number): ReadonlyArray<number> => {
   if (period.start === null || quota === null || remaining === null) return []
-  const start = Date.parse(period.start)
-  const points: Array<Point> = [{ at: start, left: quota }]
-  let spent = 0
-  for (const day of series) {
-    spent += day.credits
-    const at = Date.parse(day.start) + dayMs
+  const points = [quota]
+  let left = quota
+  for (const { credits } of series.filter(({ start }) => Date.parse(start) + dayMs < now)) {
+    left -= credits
     // The series includes pack credits, so it can exceed the use of the quota; `remaining` is the lower bound.
-    if (at < now) points.push({ at, left: Math.max(remaining, quota - spent) })
+    points.push(Math.max(remaining, left))
   }
-  return [...points, { at: now, left: remaining }]
+  return [...points, remaining]
 }
 
 export type Forecast =

@@ -27,10 +27,8 @@ export const startOf = (at: number, granularity: Granularity): number => {
 }
 
 /** The end of the hour, day, or month that begins at this time. */
-export const endOf = (start: number, granularity: Granularity): number => {
-  if (granularity !== "month") return start + lengthMs[granularity]
-  return monthStart(start, 1)
-}
+export const endOf = (start: number, granularity: Granularity): number =>
+  granularity === "month" ? monthStart(start, 1) : start + lengthMs[granularity]
 
 /** The start of the month so many months later. */
 const monthStart = (at: number, months: number): number => {
@@ -177,11 +175,15 @@ export const drawnGroups = (
         )
       }
 
-export const searchesIn = (rows: ReadonlyArray<Row>, starts: ReadonlyArray<number>): ReadonlyArray<number> => {
+export const searchesIn = (
+  rows: ReadonlyArray<Row>,
+  starts: ReadonlyArray<number>,
+  count: (row: Row) => number = ({ searches }) => searches
+): ReadonlyArray<number> => {
   const counts = new Map<number, number>()
-  for (const { searches, start } of rows) {
-    const at = Date.parse(start)
-    counts.set(at, (counts.get(at) ?? 0) + searches)
+  for (const row of rows) {
+    const at = Date.parse(row.start)
+    counts.set(at, (counts.get(at) ?? 0) + count(row))
   }
   return starts.map((at) => counts.get(at) ?? 0)
 }

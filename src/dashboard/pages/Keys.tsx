@@ -58,6 +58,7 @@ const lastUse: Column<Key> = {
   name: "Last used",
   cell: ({ last_used_at: at }) => (at === null ? <span class="soft">never</span> : formatRelative(at))
 }
+const shared = [name, type, created, lastUse]
 const budget: Column<Key> = {
   name: "Spent",
   cell: ({ budget }) =>
@@ -101,10 +102,7 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
       rows={keys}
       keyOf={({ id }) => id}
       columns={[
-        name,
-        type,
-        created,
-        lastUse,
+        ...shared,
         budget,
         {
           name: "Share of period",
@@ -136,10 +134,7 @@ const RevokedKeys = ({ keys }: { readonly keys: ReadonlyArray<Key> }) => (
       rows={keys}
       keyOf={({ id }) => id}
       columns={[
-        name,
-        type,
-        created,
-        lastUse,
+        ...shared,
         { name: "Revoked", cell: ({ revoked_at: at }) => at !== null && formatRelative(at) },
         {
           name: "Searches",

@@ -1,23 +1,21 @@
 import { queryText } from "../api/client.ts"
-import type { Answer, Usage } from "../api/routes.ts"
+import type { Usage } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
 import { home, navigate } from "../app/router.ts"
-import { named, outcomeSeries, pickText, StackedBars } from "../components/credits/StackedBars.tsx"
+import { named, outcomeSeries, StackedBars } from "../components/credits/StackedBars.tsx"
 import { Figures } from "../components/overview/Figures.tsx"
 import { FirstSteps } from "../components/overview/FirstSteps.tsx"
 import { Problems } from "../components/overview/Problems.tsx"
-import { TargetName } from "../components/search/TargetName.tsx"
-import { OutcomeBadge } from "../components/ui/Badge.tsx"
+import { LogTable } from "../components/search/LogTable.tsx"
 import { ButtonLink } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
-import { Table } from "../components/ui/Table.tsx"
 import { forecast, startOfDay } from "../credits/figures.ts"
 import { barsOf, rangeOfBars } from "../credits/usageFigures.ts"
-import { formatDayAndYear, formatDuration, formatRelative, plural } from "../format.ts"
+import { formatDayAndYear, plural } from "../format.ts"
 
 const recentEntries = 8
 
@@ -46,37 +44,11 @@ const Period = ({ usage }: { readonly usage: Usage }) => {
         series={outcomeSeries}
         bars={bars}
         onPick={pick}
-        pickText={pickText}
       />
       {text && <p class="soft">{text}</p>}
     </>
   )
 }
-
-type Entry = Answer<"GET /v1/query/recent">["queries"][number]
-
-const Latest = ({ queries }: { readonly queries: ReadonlyArray<Entry> }) => (
-  <Table
-    caption="Latest searches"
-    rows={queries}
-    keyOf={({ id }) => id}
-    columns={[
-      {
-        name: "Query",
-        isHeader: true,
-        cell: ({ id, query }) => (
-          <a class="clip" href={`${home}/log/${id}`}>
-            <bdi>{query}</bdi>
-          </a>
-        )
-      },
-      { name: "Target", cell: ({ target }) => <TargetName target={target} /> },
-      { name: "Outcome", cell: ({ status }) => <OutcomeBadge outcome={status} /> },
-      { name: "Time", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) },
-      { name: "When", isFigure: true, cell: (entry) => formatRelative(entry.created_at) }
-    ]}
-  />
-)
 
 const NoSearches = () => (
   <EmptyState
@@ -87,15 +59,13 @@ const NoSearches = () => (
   </EmptyState>
 )
 
-const more = (path: string, text: string) => <a href={`${home}/${path}`}>{text}</a>
-
 export const OverviewPage = () => {
   const usage = useRoute("GET /v1/usage", {})
   const today = useRoute(
     "GET /v1/usage",
     isTimeKnown.value ? { query: { from: startOfDay(now()), granularity: "hour", group_by: "target" } } : undefined
   )
-  const recent = useRoute("GET /v1/query/recent", { query: { limit: recentEntries } })
+  const recent = useRoute("GET /v1/query/history", { query: { limit: recentEntries } })
   const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
   const plan = lastOf(usage.state.value)?.plan_name
   const searches = lastOf(recent.state.value)?.queries
@@ -117,9 +87,15 @@ export const OverviewPage = () => {
             {(usage) => <Period usage={usage} />}
           </Loaded>
         </Card>
-        <Card title="Searches" isWide action={more("log", "Full log")}>
+        <Card title="Searches" isWide action={<a href={`${home}/log`}>Full log</a>}>
           <Loaded resource={recent} height={330}>
-            {({ queries }) => (queries.length === 0 ? <NoSearches /> : <Latest queries={queries} />)}
+            {({ queries }) =>
+              queries.length === 0 ? (
+                <NoSearches />
+              ) : (
+                <LogTable caption="Latest searches" entries={queries} keys={keys ?? []} />
+              )
+            }
           </Loaded>
         </Card>
       </div>

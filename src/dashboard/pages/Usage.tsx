@@ -6,7 +6,7 @@ import { lastOf, useRoute } from "../app/resource.ts"
 import { home, navigate, place, setQuery } from "../app/router.ts"
 import { saveCsv } from "../app/saveCsv.ts"
 import { me } from "../app/session.ts"
-import { named, pickText, type Series, StackedBars } from "../components/credits/StackedBars.tsx"
+import { named, type Series, StackedBars } from "../components/credits/StackedBars.tsx"
 import { UsageControls } from "../components/credits/UsageControls.tsx"
 import { targetText } from "../components/search/TargetName.tsx"
 import { outcomes as outcomeNames } from "../components/ui/Badge.tsx"
@@ -16,7 +16,7 @@ import { PageHeader } from "../components/ui/PageHeader.tsx"
 import { Stat } from "../components/ui/Stat.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { Table } from "../components/ui/Table.tsx"
-import { changeOf, percentile, previousRange } from "../credits/comparison.ts"
+import { changeOf, latenciesOf, latencySample, percentile, previousRange } from "../credits/comparison.ts"
 import { type Cell, csvOf } from "../credits/csv.ts"
 import {
   barsOf,
@@ -42,8 +42,6 @@ import {
   formatRatio,
   plural
 } from "../format.ts"
-
-const latencySample = 100
 
 type NameOf = (id: string | null) => string
 
@@ -96,7 +94,7 @@ const Latency = ({
   const entries = lastOf(
     useRoute("GET /v1/query/history", { query: { from, to, key: only, limit: latencySample } }).state.value
   )?.queries
-  const durations = entries?.filter(({ cached }) => !cached).map(({ duration_ms: ms }) => ms) ?? []
+  const durations = latenciesOf(entries ?? [])
   const shown = (share: number): string => {
     const value = percentile(durations, share)
     return value === undefined ? "–" : formatDuration(value)
@@ -157,28 +155,17 @@ const pick = (bars: Parameters<typeof rangeOfBars>[0], view: View, first: number
   else setQuery({ range: "own", granularity: undefined, from: toField(range.from), to: toField(to) }, {})
 }
 
+const rowsOf = (groups: ReadonlyArray<Group>) => groups.flatMap(({ rows }) => rows)
+
 const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
   const bars = named(barsOf(usage, undefined, now()), usage.granularity)
   const starts = bars.map(({ start }) => start)
-  const startsBefore = before && stretches(before.usage)
-  const searchesBefore =
-    before &&
-    startsBefore &&
-    searchesIn(
-      before.groups.flatMap(({ rows }) => rows),
-      startsBefore
-    )
+  const searchesBefore = before && searchesIn(rowsOf(before.groups), stretches(before.usage))
   const { drawn, others } = drawnGroups(groups)
   const shown = others === undefined ? drawn : [...drawn, others]
   const isByOutcome = view.groupBy === "outcome"
-  const rows = groups.flatMap(({ rows }) => rows)
   const columns = isByOutcome
-    ? outcomes.map((name) =>
-        searchesIn(
-          rows.map((row) => ({ ...row, searches: row.outcomes[name] })),
-          starts
-        )
-      )
+    ? outcomes.map((name) => searchesIn(rowsOf(groups), starts, ({ outcomes }) => outcomes[name]))
     : shown.map(({ rows }) => searchesIn(rows, starts))
   const series = isByOutcome
     ? outcomeSeries
@@ -199,7 +186,6 @@ const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
         before: searchesBefore?.[index]
       }))}
       onPick={(first, last) => pick(bars, view, first, last)}
-      pickText={pickText}
     />
   )
 }
@@ -244,7 +230,7 @@ const csvRows = (groups: ReadonlyArray<Group>, view: View, nameOf: NameOf): Read
   const heads = view.groupBy === "key" ? ["key", "key_id"] : isGrouped ? [view.groupBy] : []
   const groupCells = (id: string | null): ReadonlyArray<Cell> =>
     view.groupBy === "key" ? [nameOf(id), id ?? ""] : isGrouped ? [id ?? "none"] : []
-  const rows = groups.flatMap(({ rows }) => rows).sort((a, b) => a.start.localeCompare(b.start))
+  const rows = rowsOf(groups).sort((a, b) => a.start.localeCompare(b.start))
   return [
     ["start", ...heads, "searches", "credits", ...outcomes],
     ...rows.map((row) => [

@@ -2,8 +2,15 @@ import { bulkBody, type Draft, isManyPages, pageQuery, pagesBody, searchInput, s
 
 /** Samples read the API key from the environment, so they contain no secret. */
 
-export const languages = ["curl", "typescript", "python", "go", "php", "agents"] as const
-export type Language = (typeof languages)[number]
+export const languages = [
+  { value: "curl", text: "curl" },
+  { value: "typescript", text: "TypeScript" },
+  { value: "python", text: "Python" },
+  { value: "go", text: "Go" },
+  { value: "php", text: "PHP" },
+  { value: "agents", text: "Agents" }
+] as const
+export type Language = (typeof languages)[number]["value"]
 
 export interface Snippet {
   readonly title: string
@@ -39,112 +46,72 @@ const curl = ({ body, parameters, path }: Call, origin: string): string => {
   return [start, '-H "Authorization: Bearer $QUARRY_API_KEY"', ...data].join(" \\\n  ")
 }
 
-// JSON without true, false, and null is valid in both TypeScript and Python.
 const literal = (value: object, indent: number): string => JSON.stringify(value, null, indent)
 
-const pythonLiteral = (value: object): string =>
-  literal(value, 4).replaceAll(
-    /^(\s*"\w+": )(true|false)(,?)$/gm,
-    (_, name: string, flag: string, comma: string) => `${name}${flag === "true" ? "True" : "False"}${comma}`
-  )
+/** The input of a client: one page, or a batch of pages or searches. */
+const inputOf = (draft: Draft): Readonly<Record<string, unknown>> => {
+  if (draft.mode === "single") return searchInput(draft)
+  if (draft.mode === "bulk") return bulkBody(draft)
+  if (isManyPages(draft)) return pagesBody(draft)
+  const { urls, ...options } = pagesBody(draft)
+  return { url: urls[0], ...options }
+}
 
-const typescriptKey = `\`Bearer ${placeholder("process.env.QUARRY_API_KEY")}\``
+const methodOf = (draft: Draft): "query" | "bulk" | "page" | "pages" =>
+  draft.mode === "single" ? "query" : draft.mode === "bulk" ? "bulk" : isManyPages(draft) ? "pages" : "page"
 
-const typescriptPage = ({ body, parameters, path }: Call, origin: string): string =>
-  lines(
-    body === undefined
-      ? `const parameters = new URLSearchParams(${literal(parameters ?? {}, 2)})`
-      : `const body = ${literal(body, 2)}`,
-    body === undefined
-      ? `const response = await fetch(\`${origin}${path}?${placeholder("parameters")}\`, {`
-      : `const response = await fetch("${origin}${path}", {`,
-    ...(body === undefined
-      ? [`  headers: { authorization: ${typescriptKey} }`]
-      : [
-          '  method: "POST",',
-          `  headers: { authorization: ${typescriptKey}, "content-type": "application/json" },`,
-          "  body: JSON.stringify(body)"
-        ]),
-    "})",
-    `if (!response.ok) throw new Error(\`${placeholder("response.status")}: ${placeholder("await response.text()")}\`)`,
-    body === undefined
-      ? "const { content, title } = await response.json()"
-      : "const { results } = await response.json()",
-    body === undefined
-      ? "console.log(title, content)"
-      : "for (const row of results) console.log(row.content ?? row.message)"
-  )
+const typescriptUses = {
+  query: [
+    "const { results } = await ",
+    "for (const { position, title, url } of results.organic) console.log(position, title, url)"
+  ],
+  bulk: [
+    "const { results } = await ",
+    'for (const row of results) console.log(row.status === "ok" ? row.results.organic : row.message)'
+  ],
+  page: ["const { content, title } = await ", "console.log(title, content)"],
+  pages: [
+    "const { results } = await ",
+    'for (const row of results) console.log(row.status === "ok" ? row.content : row.message)'
+  ]
+} as const
 
 const typescript = (draft: Draft, origin: string): string => {
-  if (draft.mode === "page") return typescriptPage(callOf(draft), origin)
-  const client = [
+  const method = methodOf(draft)
+  const [before, after] = typescriptUses[method]
+  return lines(
     'import { createQuarry } from "@quarry/client"',
     "",
-    `const quarry = createQuarry({ baseUrl: "${origin}", apiKey: process.env.QUARRY_API_KEY })`
-  ]
-  if (draft.mode === "single") {
-    return lines(
-      ...client,
-      `const { results } = await quarry.query(${literal(searchInput(draft), 2)})`,
-      "for (const { position, title, url } of results.organic) console.log(position, title, url)"
-    )
-  }
-  const { queries, ...options } = bulkBody(draft)
-  const rows = Object.keys(options).length === 0 ? queries : queries.map((query) => ({ query, ...options }))
-  return lines(
-    ...client,
-    `const { results } = await quarry.bulk(${literal(rows, 2)})`,
-    'for (const row of results) console.log(row.status === "ok" ? row.results.organic : row.message)'
+    `const quarry = createQuarry({ baseUrl: "${origin}", apiKey: process.env.QUARRY_API_KEY })`,
+    `${before}quarry.${method}(${literal(inputOf(draft), 2)})`,
+    after
   )
 }
 
-const pythonArguments = (values: object): string =>
-  Object.entries(values)
-    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
-    .join(", ")
-
-const pythonPage = ({ body, parameters, path }: Call, origin: string): string =>
-  lines(
-    "import os",
-    "import httpx",
-    "",
-    `response = httpx.${body === undefined ? "get" : "post"}(`,
-    `    "${origin}${path}",`,
-    `    ${body === undefined ? `params=${literal(parameters ?? {}, 4)}` : `json=${pythonLiteral(body)}`},`,
-    '    headers={"Authorization": f"Bearer {os.environ[\'QUARRY_API_KEY\']}"},',
-    "    timeout=75,",
-    ")",
-    "response.raise_for_status()",
-    ...(body === undefined
-      ? ['print(response.json()["content"])']
-      : ['for row in response.json()["results"]:', '    print(row.get("content", row.get("message")))'])
-  )
+const pythonUses = {
+  query: ["for it in result.organic:", "    print(it.position, it.title, it.url)"],
+  bulk: [
+    "for row in result.results:",
+    '    print([it.url for it in row.organic] if row.status == "ok" else row.message)'
+  ],
+  page: ["print(result.title, result.content)"],
+  pages: ["for row in result.results:", '    print(row.content if row.status == "ok" else row.message)']
+} as const
 
 const python = (draft: Draft, origin: string): string => {
-  if (draft.mode === "page") return pythonPage(callOf(draft), origin)
-  const client = [
+  const method = methodOf(draft)
+  // The first argument has no name.
+  const [first, ...options] = Object.entries(inputOf(draft)).map(
+    ([name, value]) => [name, value === true ? "True" : JSON.stringify(value)] as const
+  )
+  const values = [first?.[1], ...options.map(([name, value]) => `${name}=${value}`)].join(", ")
+  return lines(
     "import quarry",
     "",
     "# The client reads QUARRY_API_KEY from the environment.",
-    `with quarry.Client(base_url="${origin}") as client:`
-  ]
-  if (draft.mode === "single") {
-    const { query, ...options } = searchInput(draft)
-    const more = pythonArguments(options)
-    return lines(
-      ...client,
-      `    result = client.query(${JSON.stringify(query)}${more === "" ? "" : `, ${more}`})`,
-      "    for it in result.organic:",
-      "        print(it.position, it.title, it.url)"
-    )
-  }
-  const { queries, ...options } = bulkBody(draft)
-  const more = pythonArguments(options)
-  return lines(
-    ...client,
-    `    batch = client.bulk(${literal(queries, 0)}${more === "" ? "" : `, ${more}`})`,
-    "    for row in batch.results:",
-    '        print([it.url for it in row.organic] if row.status == "ok" else row.message)'
+    `with quarry.Client(base_url="${origin}") as client:`,
+    `    result = client.${method}(${values})`,
+    ...pythonUses[method].map((line) => `    ${line}`)
   )
 }
 
@@ -220,6 +187,16 @@ const php = ({ body, parameters, path }: Call, origin: string): string =>
     "print_r($answer);"
   )
 
+/** For programs in which a person signs in. */
+const signingIn = (origin: string): ReadonlyArray<Snippet> => [
+  { title: "Codex", text: `codex mcp add quarry --url ${origin}/mcp\ncodex mcp login quarry` },
+  { title: "Gemini CLI", text: `gemini mcp add --transport http quarry ${origin}/mcp` },
+  {
+    title: "VS Code (.vscode/mcp.json)",
+    text: literal({ servers: { quarry: { type: "http", url: `${origin}/mcp` } } }, 2)
+  }
+]
+
 const server = (origin: string): string =>
   literal(
     {
@@ -248,11 +225,9 @@ export const snippetsOf = (draft: Draft, language: Language, origin: string): Re
     case "curl":
       return [{ title: "Shell", text: curl(callOf(draft), origin) }]
     case "typescript":
-      return [
-        { title: draft.mode === "page" ? "TypeScript" : "TypeScript, @quarry/client", text: typescript(draft, origin) }
-      ]
+      return [{ title: "TypeScript, @quarry/client", text: typescript(draft, origin) }]
     case "python":
-      return [{ title: draft.mode === "page" ? "Python, httpx" : "Python, quarry-client", text: python(draft, origin) }]
+      return [{ title: "Python, quarry-client", text: python(draft, origin) }]
     case "go":
       return [{ title: "Go", text: go(callOf(draft), origin) }]
     case "php":
@@ -260,7 +235,8 @@ export const snippetsOf = (draft: Draft, language: Language, origin: string): Re
     case "agents":
       return [
         { title: "Claude Code", text: claude(origin) },
-        { title: "MCP server (.mcp.json)", text: server(origin) },
+        ...signingIn(origin),
+        { title: "Cursor and others (mcp.json)", text: server(origin) },
         { title: "The same request as a tool call", text: toolCall(draft) }
       ]
   }

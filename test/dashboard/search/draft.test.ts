@@ -121,7 +121,7 @@ describe("R62: the options of a draft", () => {
 
   it("are in the code of every language, for one search and for a batch", () => {
     for (const mode of ["single", "bulk"] as const)
-      for (const language of languages) {
+      for (const { value: language } of languages) {
         const text = snippetsOf({ ...draft, mode }, language, origin)
           .map(({ text }) => text)
           .join("\n")
@@ -154,7 +154,7 @@ describe("the code of a search", () => {
 
   it("names no default and no secret", () => {
     const draft = readDraft(new URLSearchParams({ query: "http caching" }))
-    for (const language of languages) {
+    for (const { value: language } of languages) {
       const text = snippetsOf(draft, language, origin)
         .map(({ text }) => text)
         .join("\n")

@@ -1,7 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import fc from "fast-check"
 import { commandsFor } from "../../../src/dashboard/search/commands.ts"
-import { tokensOf } from "../../../src/dashboard/search/highlight.ts"
 import { historyQuery, isFiltered, rangeIn } from "../../../src/dashboard/search/logView.ts"
 
 const now = Date.parse("2026-03-10T12:00:00.500Z")
@@ -55,21 +53,5 @@ describe("the palette", () => {
       "/dashboard/log?text=prod+KEY",
       "/dashboard/playground?query=prod+KEY"
     ])
-  })
-})
-
-describe("colored code", () => {
-  it("is the code", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), (text) => {
-        assert.strictEqual(
-          tokensOf(text)
-            .map(({ text }) => text)
-            .join(""),
-          text
-        )
-      })
-    )
-    assert.deepInclude(tokensOf('const a = "b // c" // d'), { kind: "comment", text: "// d" })
   })
 })

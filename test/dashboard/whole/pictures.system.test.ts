@@ -135,7 +135,6 @@ Dashboard.describeDashboard("the pictures", (it) => {
           await context.route("**/v1/query/history**", (route) =>
             route.fulfill({ json: { queries, next_cursor: null } })
           )
-          await context.route("**/v1/query/recent**", (route) => route.fulfill({ json: { queries } }))
           const page = await context.newPage()
           await page.clock.setFixedTime("2026-03-10T12:00:00Z")
           for (const [name, path, heading] of views) {

@@ -30,8 +30,6 @@ export interface StackedBarsProps {
   /** Draws the bars alone: without a legend, without lines, and without the table. */
   readonly isCompact?: boolean
   readonly onPick?: (first: number, last: number) => void
-  /** What `onPick` does, for the description. */
-  readonly pickText?: string
 }
 
 /** The bars with the names of their hours, days, or months, in UTC. */
@@ -47,8 +45,7 @@ export const outcomeSeries: ReadonlyArray<Series> = [
   { name: "failed", color: "bad" }
 ]
 
-export const pickText =
-  "Arrow keys choose a bar, Enter shows its searches, and Shift with the arrow keys chooses a range."
+const pickText = "Arrow keys choose a bar, Enter shows its searches, and Shift with the arrow keys chooses a range."
 
 const bottom = 22
 const top = 8
@@ -106,14 +103,14 @@ const tipOf = (bar: Bar, series: ReadonlyArray<Series>) => ({
 })
 
 const Drawing = (props: StackedBarsProps) => {
-  const { bars, description, height = 220, isCompact = false, onPick, pickText, series, title } = props
+  const { bars, description, height = 220, isCompact = false, onPick, series, title } = props
   const lines = linesOf(Math.max(1, ...bars.map(({ before = 0, values }) => Math.max(before, sum(values)))))
   const plot = height - top - bottom
   const slotIn = (width: number): number => (width - left) / Math.max(1, bars.length)
   return (
     <Plot
       title={title}
-      description={`${description}.${isCompact ? "" : " The table below has the same data."}${pickText ? ` ${pickText}` : ""}`}
+      description={`${description}.${isCompact ? "" : " The table below has the same data."}${onPick ? ` ${pickText}` : ""}`}
       height={height}
       items={bars}
       indexAt={(x, width) => Math.floor((x - left) / slotIn(width))}

@@ -74,24 +74,10 @@ const useCreation = () => {
   }
 }
 
-const Kinds = ({ type }: { readonly type: "live" | "test" }) => (
-  <fieldset class="kinds">
-    <legend>Type</legend>
-    <label class="kind">
-      <input type="radio" name="type" value="live" defaultChecked={type === "live"} />
-      <span>
-        <strong>Live</strong> for production
-      </span>
-    </label>
-    <label class="kind">
-      <input type="radio" name="type" value="test" defaultChecked={type === "test"} />
-      <span>
-        <strong>Test</strong> for tests and development
-      </span>
-    </label>
-    <p class="hint">The type is only a label: both types spend credits. Each key has its own rate limit.</p>
-  </fieldset>
-)
+const types = [
+  { value: "live", text: "Live, for production" },
+  { value: "test", text: "Test, for development" }
+] as const
 
 /** `created_at` may be a little before the request by the browser's reckoning of the server's clock. */
 const slackMs = 3_000
@@ -108,9 +94,10 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
   const { busy, error, run } = useForm()
   const send = useCreation()
   const [template, setTemplate] = useState(templateIn)
+  const [type, setType] = useState<string>(template.type)
   const initial = { ...textOf(undefined), ...template.bounds(now()) }
   const create = (form: HTMLFormElement): void => {
-    const { name = "", type } = fieldsOf(form)
+    const { name = "" } = fieldsOf(form)
     const bounds = changeOf(textOf(undefined), readText(form))
     const body = { name, type: type === "test" ? "test" : "live", ...bounds } as const
     run(
@@ -131,7 +118,11 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
           legend="Used by"
           value={template.value}
           options={keyTemplates}
-          onChange={(value) => setTemplate(keyTemplates.find((other) => other.value === value) ?? keyTemplates[0])}
+          onChange={(value) => {
+            const next = keyTemplates.find((other) => other.value === value) ?? keyTemplates[0]
+            setTemplate(next)
+            setType(next.type)
+          }}
         />
         <p class="hint">{template.hint}</p>
         <Field
@@ -141,7 +132,8 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
           error={nameIssue && `The name ${nameIssue}.`}
           input={{ required: true, maxLength: maxNameCharacters, autocomplete: "off", dir: "auto", autofocus: true }}
         />
-        <Kinds key={template.value} type={template.type} />
+        <Choice legend="Type" value={type} options={types} onChange={setType} />
+        <p class="hint">The type is only a label: both types spend credits. Each key has its own rate limit.</p>
         <details class="more" open={hasBoundsIssue(error)}>
           <summary>{`Limits (${template.limits})`}</summary>
           <BoundsFields key={template.value} initial={initial} issues={error?.issues ?? {}} />

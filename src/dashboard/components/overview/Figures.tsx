@@ -4,7 +4,15 @@ import type { Usage } from "../../api/routes.ts"
 import { isTimeKnown, now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { epoch } from "../../app/session.ts"
-import { compareFailures, compareWithUsual, percentile, rateOf, type Verdict } from "../../credits/comparison.ts"
+import {
+  compareFailures,
+  compareWithUsual,
+  latenciesOf,
+  latencySample,
+  percentile,
+  rateOf,
+  type Verdict
+} from "../../credits/comparison.ts"
 import { burnDown, dayMs, startOfDay } from "../../credits/figures.ts"
 import { type Day, daysOf } from "../../credits/usageFigures.ts"
 import { formatDuration, formatNumber, formatPercent, formatRelative, plural } from "../../format.ts"
@@ -12,7 +20,6 @@ import { type Spark, Stat } from "../ui/Stat.tsx"
 
 /** Today and the seven days before it. */
 const days = 8
-const latencySample = 100
 
 /** Latencies of days that are over, which do not change. By the start of the day. */
 const pastLatencies = new Map<number, number | undefined>()
@@ -22,8 +29,7 @@ const readLatency = async (start: number): Promise<number | undefined> => {
   const [from, to] = [start, start + dayMs].map((at) => new Date(at).toISOString())
   const result = await call("GET /v1/query/history", { query: { from, to, limit: latencySample } })
   if (!result.ok) return undefined
-  const uncached = result.value.queries.filter(({ cached }) => !cached).map(({ duration_ms: ms }) => ms)
-  const value = percentile(uncached, 0.95)
+  const value = percentile(latenciesOf(result.value.queries), 0.95)
   if (start + dayMs < now()) pastLatencies.set(start, value)
   return value
 }
@@ -56,8 +62,9 @@ const verdictText = (verdict: Verdict, usual: string): string =>
       ? `as usual (${usual})`
       : `${verdict} than usual (${usual})`
 
-const mean = (values: ReadonlyArray<number>): number =>
-  values.reduce((all, value) => all + value, 0) / Math.max(1, values.length)
+const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
+
+const mean = (values: ReadonlyArray<number>): number => sum(values) / Math.max(1, values.length)
 
 const sparkOf = (values: ReadonlyArray<number>, format: (value: number) => string): Spark => ({
   values,
@@ -76,9 +83,9 @@ const Credits = ({ usage, week }: { readonly usage: Usage | undefined; readonly 
   const { balance, remaining } = usage
   if (remaining === null) return <Stat name="Credits left" value="Not limited" />
   const left = remaining + balance
-  const period = burnDown(usage, now()).map((point) => point.left + balance)
+  const period = burnDown(usage, now()).map((quota) => quota + balance)
   // The trial has no period. There, count backwards from what is left.
-  const trial = week.map((_, index) => left + week.slice(index + 1).reduce((all, { credits }) => all + credits, 0))
+  const trial = week.map((_, index) => left + sum(week.slice(index + 1).map(({ credits }) => credits)))
   const packs = balance > 0 ? `, with ${plural(balance, "pack credit")}` : ""
   return (
     <Stat
@@ -110,18 +117,16 @@ const Searches = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
 
 const FailureRate = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
   const today = week.at(-1) ?? { failed: 0, searches: 0 }
-  const { failed, searches } = week
-    .slice(0, -1)
-    .reduce((all, day) => ({ failed: all.failed + day.failed, searches: all.searches + day.searches }), {
-      failed: 0,
-      searches: 0
-    })
-  const verdict = compareFailures(today, { failed, searches })
+  const before = {
+    failed: sum(week.slice(0, -1).map(({ failed }) => failed)),
+    searches: sum(week.slice(0, -1).map(({ searches }) => searches))
+  }
+  const verdict = compareFailures(today, before)
   return (
     <Stat
       name="Failed today"
       value={today.searches === 0 ? "–" : formatPercent(rateOf(today))}
-      note={`${formatNumber(today.failed)} failed, ${verdictText(verdict, formatPercent(rateOf({ failed, searches })))}`}
+      note={`${formatNumber(today.failed)} failed, ${verdictText(verdict, formatPercent(rateOf(before)))}`}
       isBad={verdict === "higher"}
       spark={sparkOf(week.map(rateOf), formatPercent)}
     />

@@ -6,96 +6,75 @@ import { formatDuration, formatMoment, formatNumber, formatRelative } from "../.
 import { optionNames } from "../../search/draft.ts"
 import { optionTexts } from "../../search/logView.ts"
 import { attemptText, storyOf } from "../../search/story.ts"
-import { Badge, OutcomeBadge } from "../ui/Badge.tsx"
+import { Outcome } from "../ui/Badge.tsx"
 import { CopyButton } from "../ui/CopyButton.tsx"
 import { TargetName } from "./TargetName.tsx"
 
-const Fact = ({ children, name }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
+interface Fact {
+  readonly name: string
+  readonly value: ComponentChildren
+}
+
+/** None for a value that the entry does not have. */
+const factIf = (value: unknown, fact: Fact): ReadonlyArray<Fact> => (value ? [fact] : [])
+
+const copied = (id: string, what: string) => (
+  <span class="copied">
+    <code>{id}</code>
+    <CopyButton text={id} what={what} />
+  </span>
 )
 
-const IdFact = ({ id, name, what }: { readonly name: string; readonly id: string; readonly what: string }) => (
-  <Fact name={name}>
-    <span class="copied">
-      <code>{id}</code>
-      <CopyButton text={id} what={what} />
-    </span>
-  </Fact>
-)
-
-const Caller = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: ReadonlyArray<Key> }) => {
+const Caller = ({ entry, keys }: EntryDetailsProps) => {
   const { key_id: id } = entry
   if (id === null) return <>{entry.source === "dashboard" ? "session" : "session or app"}</>
   return <a href={`${home}/log${queryText({ key: id })}`}>{keys.find((key) => key.id === id)?.name ?? id}</a>
 }
 
-const SearchFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
-  <>
-    <Fact name="Results">{formatNumber(entry.result_count)}</Fact>
-    <Fact name="Country and locale">
-      <code>{entry.geo}</code>, <code>{entry.locale}</code>
-    </Fact>
-    <Fact name="Requested page and results">{`${entry.page}, ${entry.num}`}</Fact>
-    <Fact name="Safe search">{entry.safe}</Fact>
-    {optionNames.map((name) => {
-      const value = entry.options?.[name]
-      return (
-        value !== undefined && (
-          <Fact key={name} name={optionTexts[name]}>
-            {typeof value === "string" ? value : value.join(", ")}
-          </Fact>
-        )
-      )
-    })}
-  </>
-)
+const searchFacts = (entry: LoggedSearch): ReadonlyArray<Fact> => [
+  { name: "Results", value: formatNumber(entry.result_count) },
+  { name: "Country and locale", value: `${entry.geo}, ${entry.locale}` },
+  { name: "Requested page and results", value: `${entry.page}, ${entry.num}` },
+  { name: "Safe search", value: entry.safe },
+  ...optionNames.flatMap((name) => {
+    const value = [entry.options?.[name] ?? []].flat().join(", ")
+    return factIf(value, { name: optionTexts[name], value })
+  })
+]
 
-const PageFacts = ({ entry }: { readonly entry: LoggedSearch }) => (
-  <>
-    <Fact name="Host">{entry.host}</Fact>
-    <Fact name="Bytes">{formatNumber(entry.bytes ?? 0)}</Fact>
-    {entry.reason !== null && (
-      <Fact name="Reason">
-        <code>{entry.reason}</code>
-      </Fact>
-    )}
-  </>
-)
+const pageFacts = (entry: LoggedSearch): ReadonlyArray<Fact> => [
+  { name: "Host", value: entry.host },
+  { name: "Bytes", value: formatNumber(entry.bytes ?? 0) },
+  ...factIf(entry.reason, { name: "Reason", value: <code>{entry.reason}</code> })
+]
 
-const Facts = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: ReadonlyArray<Key> }) => (
-  <dl class="details">
-    <Fact name="Outcome">
-      <span class="badges">
-        <OutcomeBadge outcome={entry.status} />
-        {entry.cached && <Badge text="cached" />}
-      </span>
-    </Fact>
-    <Fact name="When">
-      <time dateTime={entry.created_at}>{formatMoment(entry.created_at)}</time>, {formatRelative(entry.created_at)}
-    </Fact>
-    <Fact name="Credits">{formatNumber(entry.credits)}</Fact>
-    <Fact name="Provider time">{formatDuration(entry.duration_ms)}</Fact>
-    <Fact name="Target">
-      <TargetName target={entry.target} />
-    </Fact>
-    {(entry.cached || entry.provider !== null) && (
-      <Fact name="Answered by">{entry.cached ? "the cache" : <bdi>{entry.provider}</bdi>}</Fact>
-    )}
-    {entry.kind === "page" ? <PageFacts entry={entry} /> : <SearchFacts entry={entry} />}
-    <Fact name="Credential">
-      <Caller entry={entry} keys={keys} />
-    </Fact>
-    <Fact name="Source">
-      <a href={`${home}/log${queryText({ source: entry.source })}`}>{entry.source}</a>
-    </Fact>
-    <IdFact name="Search id" id={entry.id} what="the search id" />
-    {entry.request_id && <IdFact name="Request id" id={entry.request_id} what="the request id" />}
-    {entry.batch_id && <IdFact name="Batch" id={entry.batch_id} what="the batch id" />}
-  </dl>
-)
+const factsOf = ({ entry, keys }: EntryDetailsProps): ReadonlyArray<Fact> => [
+  { name: "Outcome", value: <Outcome {...entry} /> },
+  {
+    name: "When",
+    value: (
+      <>
+        <time dateTime={entry.created_at}>{formatMoment(entry.created_at)}</time>, {formatRelative(entry.created_at)}
+      </>
+    )
+  },
+  { name: "Credits", value: formatNumber(entry.credits) },
+  { name: "Provider time", value: formatDuration(entry.duration_ms) },
+  { name: "Target", value: <TargetName target={entry.target} /> },
+  ...factIf(entry.cached || entry.provider, {
+    name: "Answered by",
+    value: entry.cached ? "the cache" : <bdi>{entry.provider}</bdi>
+  }),
+  ...(entry.kind === "page" ? pageFacts(entry) : searchFacts(entry)),
+  { name: "Credential", value: <Caller entry={entry} keys={keys} /> },
+  {
+    name: "Source",
+    value: <a href={`${home}/log${queryText({ source: entry.source })}`}>{entry.source}</a>
+  },
+  { name: "Search id", value: copied(entry.id, "the search id") },
+  ...factIf(entry.request_id, { name: "Request id", value: copied(entry.request_id ?? "", "the request id") }),
+  ...factIf(entry.batch_id, { name: "Batch", value: copied(entry.batch_id ?? "", "the batch id") })
+]
 
 const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
   const { code, sentences } = storyOf(entry)
@@ -123,11 +102,23 @@ const Attempts = ({ attempts }: Pick<LoggedSearch, "attempts">) =>
     </>
   )
 
+export interface EntryDetailsProps {
+  readonly entry: LoggedSearch
+  readonly keys: ReadonlyArray<Key>
+}
+
 /** Why the search ended as it did, and everything that the log has about it. */
-export const EntryDetails = ({ entry, keys }: { readonly entry: LoggedSearch; readonly keys: ReadonlyArray<Key> }) => (
+export const EntryDetails = (props: EntryDetailsProps) => (
   <>
-    <Story entry={entry} />
-    <Attempts attempts={entry.attempts} />
-    <Facts entry={entry} keys={keys} />
+    <Story entry={props.entry} />
+    <Attempts attempts={props.entry.attempts} />
+    <dl class="details">
+      {factsOf(props).map(({ name, value }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   </>
 )

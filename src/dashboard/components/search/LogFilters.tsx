@@ -205,8 +205,6 @@ const knownTargets: Known = allTargets.map((name) => [
 
 const knownOutcomes: Known = Object.entries(outcomes).map(([name, { text }]) => [name, text])
 
-const keyOptions = (keys: ReadonlyArray<Key>): Known => keys.map((key) => [key.id, nameOf(key)])
-
 const OwnRange = ({ moment }: ReturnType<typeof useFields>) => (
   <>
     <Field {...moment("from")} label={`From (${zoneName()})`} type="datetime-local" />
@@ -228,6 +226,11 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
     clearTimeout(timer.current)
     apply(form)
   }
+  const choices = {
+    target: ["All targets", knownTargets],
+    status: ["All outcomes", knownOutcomes],
+    key: ["All keys", keys.map((key) => [key.id, nameOf(key)] as const)]
+  } as const
   const shown = added ?? Object.keys(issues).find(isRare)
   return (
     <search aria-label="Filter the log">
@@ -254,24 +257,11 @@ export const LogFilters = ({ issues, keys }: LogFiltersProps) => {
           options={rangeOptions}
           onChange={chooseRange}
         />
-        <SelectField
-          {...fields.select("target", "All targets", knownTargets)}
-          label="Target"
-          isLabelHidden
-          error={issues.target}
-        />
-        <SelectField
-          {...fields.select("status", "All outcomes", knownOutcomes)}
-          label="Outcome"
-          isLabelHidden
-          error={issues.status}
-        />
-        <SelectField
-          {...fields.select("key", "All keys", keyOptions(keys))}
-          label="Key"
-          isLabelHidden
-          error={issues.key}
-        />
+        {(["target", "status", "key"] as const).map((name) => {
+          const [allText, known] = choices[name]
+          const select = fields.select(name, allText, known)
+          return <SelectField key={name} {...select} label={filterTexts[name]} isLabelHidden error={issues[name]} />
+        })}
         <SelectField
           label="Add filter"
           isLabelHidden

@@ -2,7 +2,7 @@ import { isTimeKnown, now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { place, setQuery } from "../../app/router.ts"
 import { barsOf, parametersOf, rangeOfBars, viewOf } from "../../credits/usageFigures.ts"
-import { named, outcomeSeries, pickText, StackedBars } from "../credits/StackedBars.tsx"
+import { named, outcomeSeries, StackedBars } from "../credits/StackedBars.tsx"
 
 const presets: Readonly<Record<string, string>> = { "1h": "24h", "24h": "24h", "7d": "7d" }
 
@@ -42,7 +42,6 @@ export const LogHistogram = () => {
         isCompact
         title="Searches over time"
         description={`Searches by ${view.granularity} (UTC)`}
-        pickText={pickText}
         unit={view.granularity}
         height={64}
         series={outcomeSeries}

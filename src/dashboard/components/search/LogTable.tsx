@@ -1,7 +1,7 @@
 import type { Key, LoggedSearch } from "../../api/routes.ts"
 import { home } from "../../app/router.ts"
 import { formatDuration, formatNumber, formatShortMoment } from "../../format.ts"
-import { Badge, OutcomeBadge } from "../ui/Badge.tsx"
+import { Outcome } from "../ui/Badge.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { TargetName } from "./TargetName.tsx"
 
@@ -52,15 +52,7 @@ const caller = (keys: ReadonlyArray<Key>): Column<LoggedSearch> => ({
 
 const others: ReadonlyArray<Column<LoggedSearch>> = [
   { name: "Target", cell: ({ target }) => <TargetName target={target} /> },
-  {
-    name: "Outcome",
-    cell: ({ cached, status }) => (
-      <span class="badges">
-        <OutcomeBadge outcome={status} />
-        {cached && <Badge text="cached" />}
-      </span>
-    )
-  }
+  { name: "Outcome", cell: (entry) => <Outcome {...entry} /> }
 ]
 
 const figures: ReadonlyArray<Column<LoggedSearch>> = [

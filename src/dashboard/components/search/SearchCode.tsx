@@ -1,18 +1,9 @@
 import { home, place, setQuery } from "../../app/router.ts"
 import type { Draft } from "../../search/draft.ts"
-import { type Language, languages, snippetsOf } from "../../search/snippets.ts"
+import { languages, snippetsOf } from "../../search/snippets.ts"
 import { Card } from "../ui/Card.tsx"
 import { Choice } from "../ui/Choice.tsx"
 import { CodeBlock } from "../ui/CodeBlock.tsx"
-
-const names: Readonly<Record<Language, string>> = {
-  curl: "curl",
-  typescript: "TypeScript",
-  python: "Python",
-  go: "Go",
-  php: "PHP",
-  agents: "Agents"
-}
 
 const withQuery = (draft: Draft): Draft => ({
   ...draft,
@@ -22,18 +13,18 @@ const withQuery = (draft: Draft): Draft => ({
 })
 
 export const SearchCode = ({ draft }: { readonly draft: Draft }) => {
-  const language = languages.find((name) => name === place.value.query.get("code")) ?? "curl"
+  const language = languages.find(({ value }) => value === place.value.query.get("code"))?.value ?? "curl"
   return (
     <Card title="Code">
       <div class="stack">
         <Choice
           legend="Language"
           value={language}
-          options={languages.map((value) => ({ value, text: names[value] }))}
+          options={languages}
           onChange={(code) => setQuery({ code: code === "curl" ? undefined : code })}
         />
         {snippetsOf(withQuery(draft), language, location.origin).map(({ text, title }) => (
-          <CodeBlock key={title} title={title} text={text} what="the code" isCode />
+          <CodeBlock key={title} title={title} text={text} what="the code" />
         ))}
         <p class="soft">
           The code reads <code>QUARRY_API_KEY</code> from the environment. <a href={`${home}/keys`}>Create a key</a>

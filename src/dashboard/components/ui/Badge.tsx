@@ -12,6 +12,9 @@ export const outcomes = {
   page_unreadable: { text: "unreadable", kind: "bad" }
 } as const
 
-export const OutcomeBadge = ({ outcome }: { readonly outcome: keyof typeof outcomes }) => (
-  <Badge {...outcomes[outcome]} />
+export const Outcome = ({ cached, status }: { readonly cached: boolean; readonly status: keyof typeof outcomes }) => (
+  <span class="badges">
+    <Badge {...outcomes[status]} />
+    {cached && <Badge text="cached" />}
+  </span>
 )

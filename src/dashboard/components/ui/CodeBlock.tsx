@@ -1,4 +1,3 @@
-import { tokensOf } from "../../search/highlight.ts"
 import { CopyButton } from "./CopyButton.tsx"
 
 export interface CodeBlockProps {
@@ -6,10 +5,9 @@ export interface CodeBlockProps {
   readonly text: string
   /** The object of the sentence "Copied …", such as "the command". */
   readonly what: string
-  readonly isCode?: boolean
 }
 
-export const CodeBlock = ({ isCode = false, text, title, what }: CodeBlockProps) => (
+export const CodeBlock = ({ text, title, what }: CodeBlockProps) => (
   <figure class="code">
     <figcaption>
       <span>{title}</span>
@@ -18,19 +16,7 @@ export const CodeBlock = ({ isCode = false, text, title, what }: CodeBlockProps)
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard (WCAG 2.1.1). */}
     <section tabIndex={0} aria-label={title}>
       <pre>
-        <code>
-          {isCode
-            ? tokensOf(text).map(({ kind, text }, index) =>
-                kind === undefined ? (
-                  text
-                ) : (
-                  <span key={index} class={`tok-${kind}`}>
-                    {text}
-                  </span>
-                )
-              )
-            : text}
-        </code>
+        <code>{text}</code>
       </pre>
     </section>
   </figure>
