@@ -222,7 +222,7 @@ const responses = [
     ]
   ),
   ...inFile(
-    "src/http/CurrentRequest.ts",
+    "src/http/requestState.ts",
     ["test/http/middleware/edge.test.ts", "test/http/search/search.test.ts"],
     [["any text is a request's ID", "requestIdPattern.test(header)", "header.length > 0"]]
   ),

@@ -3,8 +3,9 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import { Plan } from "../domain/credits/Plan.ts"
 import * as domain from "../domain/errors.ts"
+import { CurrentRequest } from "../domain/requests/CurrentRequest.ts"
 import { UnreadableReason } from "../domain/UnreadableReason.ts"
-import { addLogFields, CurrentRequest } from "./CurrentRequest.ts"
+import { addLogFields } from "./requestState.ts"
 import { Moment, toMomentOrNull } from "./timestamps.ts"
 
 /** The API's errors with statuses and envelopes. The edge encodes errors that an endpoint does not declare. */

@@ -3,7 +3,7 @@ import { Effect, Fiber, Layer, Result } from "effect"
 import type { AccountPrincipal } from "../../src/domain/accounts/Principal.ts"
 import { PageUnreadable } from "../../src/domain/errors.ts"
 import { parsePages } from "../../src/domain/pages/PagesRequest.ts"
-import type { RequestRecord } from "../../src/domain/requests/RequestRecord.ts"
+import { CurrentRequest, makeRequestState } from "../../src/domain/requests/CurrentRequest.ts"
 import type { Accounts } from "../../src/services/accounts/Accounts.ts"
 import { QueryLog } from "../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
@@ -12,7 +12,6 @@ import { PageBatches } from "../../src/services/pages/PageBatches.ts"
 import { PageFetcher } from "../../src/services/pages/PageFetcher.ts"
 import { PageParser } from "../../src/services/pages/PageParser.ts"
 import { Pages } from "../../src/services/pages/Pages.ts"
-import { CurrentRecord } from "../../src/services/telemetry/CurrentRecord.ts"
 import { aCaller, found, providing, servicesOver } from "../support/api/Services.ts"
 import * as EmbeddedDatabase from "../support/stores/EmbeddedDatabase.ts"
 import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
@@ -124,10 +123,10 @@ for (const [name, services] of Object.entries(storages)) {
       Effect.gen(function* () {
         const principal = yield* payer
         const batches = yield* PageBatches
-        const record: RequestRecord = { id: crypto.randomUUID(), fields: {}, work: [] }
+        const record = makeRequestState(crypto.randomUUID())
         const paths = Array.from({ length: 20 }, (_, index) => `/${index}`)
         const fiber = yield* Effect.forkChild(
-          Effect.provideService(batches.run(principal, rowsOf(...paths)), CurrentRecord, record)
+          Effect.provideService(batches.run(principal, rowsOf(...paths)), CurrentRequest, record)
         )
         yield* Effect.sleep("30 millis")
         yield* Fiber.interrupt(fiber)

@@ -10,7 +10,7 @@ import { Overview } from "../../services/operations/Overview.ts"
 import { Readiness } from "../../services/operations/Readiness.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { prometheusName } from "../../services/telemetry/Instrument.ts"
-import { requestIdFrom } from "../CurrentRequest.ts"
+import { requestIdFrom } from "../requestState.ts"
 import { trustedHosts } from "./hosts.ts"
 import { providerView, rerankerView } from "./providers.ts"
 

@@ -9,12 +9,12 @@ import {
   HttpTraceContext
 } from "effect/http"
 import { internalError } from "../../domain/errors.ts"
+import { CurrentRequest, makeRequestState, type RequestState } from "../../domain/requests/CurrentRequest.ts"
 import { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { CurrentRecord } from "../../services/telemetry/CurrentRecord.ts"
 import { currentSpan, traceContext, withSpan } from "../../services/telemetry/Tracing.ts"
-import { CurrentRequest, makeRequestState, type RequestState, requestIdFrom } from "../CurrentRequest.ts"
 import { apiErrorResponse } from "../errors.ts"
+import { requestIdFrom } from "../requestState.ts"
 import { unreadableBody } from "../requests/body.ts"
 import { withoutLongQuery } from "../requests/query.ts"
 import { logFault } from "../responses/logFault.ts"
@@ -158,10 +158,7 @@ const withRequestState = <E, R>(
       recordRequest(request, state, span, startedAtMs, exit)
     )
     return Effect.updateContext(responded, (context: Context.Context<R>) =>
-      Context.add(context, References.CurrentLogAnnotations, annotations).pipe(
-        Context.add(CurrentRequest, state),
-        Context.add(CurrentRecord, state)
-      )
+      Context.add(context, References.CurrentLogAnnotations, annotations).pipe(Context.add(CurrentRequest, state))
     )
   })
 

@@ -1,9 +1,10 @@
 import { Effect, Metric } from "effect"
 import type { RateLimit } from "../../domain/accounts/Principal.ts"
 import { RateLimited } from "../../domain/errors.ts"
+import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
-import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
+import { setHeaders } from "../requestState.ts"
 import { clientAddress, senderAddress } from "./clientAddress.ts"
 
 /** For requests with a body and no credential, per rolling minute. Enough for an office behind one address. */

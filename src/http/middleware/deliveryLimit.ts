@@ -1,8 +1,9 @@
 import { Effect, Metric } from "effect"
 import { RateLimited } from "../../domain/errors.ts"
+import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
-import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
+import { setHeaders } from "../requestState.ts"
 import { rateLimitHeaders } from "../responses/headers.ts"
 
 /** Per account and rolling minute (R53). Each sends a request to a chosen URL, with retries for three days. */

@@ -1,9 +1,10 @@
 import { Context, Effect, Result } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../domain/errors.ts"
+import type { RequestState } from "../../domain/requests/CurrentRequest.ts"
+import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import { undecodable } from "../../domain/requests/fields.ts"
 import { hasTooManyParameters, maxParameters } from "../../domain/requests/parameters.ts"
-import { CurrentRequest, type RequestState } from "../CurrentRequest.ts"
 import { apiErrorResponse } from "../errors.ts"
 
 type Parameters = Record<string, string | Array<string>>

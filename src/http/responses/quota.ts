@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import type { QuotaExceeded } from "../../domain/errors.ts"
+import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import type { SingleError } from "../../services/charging/Charge.ts"
 import type { KeyError } from "../../services/charging/Idempotency.ts"
-import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
+import { setHeaders } from "../requestState.ts"
 import { quotaHeaders, type Spent } from "./headers.ts"
 
 const spentOfError = ({ balance, creditsUsed, plan, quota, resetsAt }: QuotaExceeded): Spent => ({

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import { CurrentRequest, setHeaders } from "../CurrentRequest.ts"
+import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
+import { setHeaders } from "../requestState.ts"
 
 export const withRetryAfter = <A, E extends object, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.tapError(effect, (error) => {

@@ -1,5 +1,5 @@
 import { Context } from "effect"
-import type { Timing } from "../CurrentRequest.ts"
+import type { Timing } from "../../domain/requests/CurrentRequest.ts"
 
 export const SendsServerTiming = Context.Reference<boolean>("quarry/http/SendsServerTiming", {
   defaultValue: () => true

@@ -13,7 +13,7 @@ import { unsentRow } from "../../domain/providers/Unsent.ts"
 import type { BatchBody } from "../../domain/search/BulkResult.ts"
 import type { InvalidSearch } from "../../domain/search/SearchRequest.ts"
 import type { Ids } from "../Ids.ts"
-import { requestId } from "../telemetry/CurrentRecord.ts"
+import { requestId } from "../telemetry/recording.ts"
 import { sampledSpan } from "../telemetry/Tracing.ts"
 import { type Deadline, deadlineIn } from "../waiting/Deadlines.ts"
 

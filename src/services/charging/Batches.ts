@@ -6,7 +6,7 @@ import type { BatchBody, BatchLineBody } from "../../domain/search/BulkResult.ts
 import type { KeyedRequest, ReserveError } from "../credits/Ledger.ts"
 import { Ids } from "../Ids.ts"
 import { Limits } from "../providers/Limits.ts"
-import { addFields, forkRecorded } from "../telemetry/CurrentRecord.ts"
+import { addFields, forkRecorded } from "../telemetry/recording.ts"
 import { withSpan } from "../telemetry/Tracing.ts"
 import {
   type AnyRowBody,

@@ -3,10 +3,11 @@ import { type AccountPrincipal, boundsOf, type Principal } from "../../domain/ac
 import type { Allowance } from "../../domain/credits/Allowance.ts"
 import type { IdempotencyInProgress, InvalidRequest } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/log/LogEntry.ts"
-import type { RecordFields } from "../../domain/requests/RequestRecord.ts"
+import type { RecordFields } from "../../domain/requests/CurrentRequest.ts"
+import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import { type Hold, type KeyedRequest, Ledger, type ReserveError } from "../credits/Ledger.ts"
-import { addFields, CurrentRecord } from "../telemetry/CurrentRecord.ts"
 import { creditsCharged, creditsDenied, creditsReturned } from "../telemetry/Metrics.ts"
+import { addFields } from "../telemetry/recording.ts"
 import { withSpan } from "../telemetry/Tracing.ts"
 import { holdOrAnswer } from "./Idempotency.ts"
 import { QueryLog } from "./QueryLog.ts"
@@ -163,9 +164,9 @@ const timed =
 
 /** Adds a charge to the request's record. A request that searches and then reads pages has two. */
 const recordCharge = ({ creditsUsed, isReplay }: Receipt): Effect.Effect<void> =>
-  Effect.flatMap(CurrentRecord, (record) =>
+  Effect.flatMap(CurrentRequest, ({ fields }) =>
     addFields({
-      credits: (record?.fields.credits ?? 0) + creditsUsed,
+      credits: (fields.credits ?? 0) + creditsUsed,
       ...(isReplay === undefined ? {} : { replayed: isReplay })
     })
   )

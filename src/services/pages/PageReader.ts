@@ -92,7 +92,6 @@ const make = Effect.gen(function* () {
   const keepsCopies = Duration.toMillis(cacheTtl) > 0
   const flights = new Flights<Result.Result<PageCopy, ReadFailure>, Payers>()
   yield* Effect.addFinalizer(() => flights.interruptAll)
-
   const readers = yield* PageReaders
   const allowance = yield* ParserAllowance
   // Starts at 0, because a counter that first appears with 1 shows no increase.

@@ -8,7 +8,7 @@ import { admitTarget, charged, makeStart, type Settlement, type SingleError, unc
 import { type KeyError, keyedRequest, waitForFirst } from "../charging/Idempotency.ts"
 import { makeMetering, type Reserve } from "../charging/Metering.ts"
 import { Ids } from "../Ids.ts"
-import { addFields, requestId } from "../telemetry/CurrentRecord.ts"
+import { addFields, requestId } from "../telemetry/recording.ts"
 import { describePage, TraceQueryText } from "../telemetry/Tracing.ts"
 import { countPage, countUnsentPage, PageReader, toPageEntry, unsentReading } from "./PageReader.ts"
 import type { ReadFailure } from "./PageReaders.ts"
