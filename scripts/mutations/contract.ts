@@ -424,7 +424,7 @@ const strangers = [
     "src/domain/pages/PageLinks.ts",
     ["test/domain/pages/PageLinks.test.ts"],
     [
-      ["a link has any address", "url.length > maxLinkAddressCharacters ? undefined : {", "{"],
+      ["a link has any address", "url.length > maxLinkAddressCharacters", "url.length < 0"],
       ["a link has any label", "cutCodePoints(text, maxLinkLabelCharacters)", "text"],
       ["a response has any number of links", "if (characters > this.#left) break", ""]
     ]

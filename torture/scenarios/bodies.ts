@@ -17,6 +17,7 @@ import * as Store from "../support/Store.ts"
 import * as Subprocess from "../support/Subprocess.ts"
 
 const limits = {
+  /** Of all requests of a case together. Documents are parsed in threads of their own, and may take as much each. */
   growthMib: 100,
   /** Above quiet. Not checked in the short form, which runs on busy machines. */
   meMs: 50,
@@ -26,6 +27,8 @@ const limits = {
 
 /** Each case is asked for by this many requests at once. */
 const atOnce = 2
+
+const documents: ReadonlySet<BodyName> = new Set(["deep", "wide", "long"])
 
 /** Rows of the short form, which takes a minute. */
 const shortCases: ReadonlyArray<readonly [Place, ReadonlyArray<BodyName>]> = [
@@ -176,6 +179,10 @@ const tryPlace = Effect.fnUntraced(function* (
 
   const tryBody = Effect.fnUntraced(function* (body: BodyName, quiet: Quiet) {
     yield* sites.select(place, body)
+    serverPeak()
+    yield* Effect.sleep("1 second")
+    // What earlier cases and the neighbor's pages left in the heap is not this case's.
+    const startMib = Math.max(quiet.peakMib, serverPeak())
     const servedBefore = sites.served()
     const startedAt = performance.now()
     const answers = yield* Effect.all(
@@ -195,7 +202,7 @@ const tryPlace = Effect.fnUntraced(function* (
       ...other.felt(),
       place,
       body,
-      growthMib: Math.max(0, serverPeak() - quiet.peakMib, crawlPeak() - quiet.crawlMib),
+      growthMib: Math.max(0, serverPeak() - startMib, crawlPeak() - quiet.crawlMib),
       afterMs: Math.max(0, Math.round(Subprocess.cpuMs(server.pid) - cpuBefore - quiet.cpuShare * afterSeconds))
     }
     yield* findings.note(
@@ -231,7 +238,7 @@ const check = Effect.fnUntraced(function* ({ cases, quiet }: Tried, isShort: boo
   const findings = yield* Findings
   for (const { body, growthMib, meP99, place, slowestPage } of cases) {
     const checks: ReadonlyArray<readonly [string, number, number]> = [
-      ["MiB of growth", growthMib, limits.growthMib],
+      ["MiB of growth", growthMib, documents.has(body) ? limits.growthMib * atOnce : limits.growthMib],
       ...(isShort
         ? []
         : ([

@@ -161,7 +161,7 @@ export const bodies = {
   "a byte a second": after("", (socket) => drip(socket, 1_000)),
   stalled: after("Content-Length: 1000\r\n", (socket) => socket.write("<")),
   cut: after("Content-Length: 1000000\r\n", (socket) =>
-    socket.write("<p>a".repeat(1_000), () => setTimeout(() => socket.resetAndDestroy(), 50))
+    socket.write("<p>a".repeat(1_000), () => setTimeout(() => socket.destroy(), 50))
   ),
   "small pieces": after("Transfer-Encoding: chunked\r\n", (socket) => flood(socket, "1\r\na\r\n", 1_000_000)),
   "wrong length": after("Content-Length: 10\r\n", (socket) => flood(socket, "<p>a", 1_000_000)),
