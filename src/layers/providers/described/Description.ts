@@ -293,12 +293,12 @@ export const read = (fields: Fields, variables: ReadonlyMap<string, string>, rep
     report(path, problem)
   }
   const context = { insecure, variables, report: reportRequest }
-  const read = readRequest("request", request, context)
+  const main = readRequest("request", request, context)
   const description: HttpDescription = {
-    request: read,
+    request: main,
     response: shapeOf(response),
     news: news && {
-      request: isRequestValid ? readRequest("news.request", newsRequest(request, news), context) : read,
+      request: isRequestValid ? readRequest("news.request", newsRequest(request, news), context) : main,
       response: shapeOf({ ...response, ...news.response })
     },
     operators: operators && operatorsOf(operators),
