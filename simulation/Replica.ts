@@ -48,6 +48,7 @@ import { WebhookClient } from "../src/services/webhooks/WebhookClient.ts"
 import { Webhooks } from "../src/services/webhooks/Webhooks.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
 import * as PagesMemory from "../src/testing/PagesMemory.ts"
+import * as StandardSettings from "../src/testing/StandardSettings.ts"
 import { type Agenda, clockOf, machineContext } from "./customers/Agenda.ts"
 import { EmbeddedStore, isMistake } from "./store/EmbeddedStore.ts"
 import { collectionsOf } from "./store/memory.ts"
@@ -247,6 +248,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
         InMemory.eventEmails,
         Layer.succeed(Ids, idsOf(chance)),
         Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins: [] }),
+        StandardSettings.layer,
         Layer.succeed(TrustedProxies, 1),
         HttpServer.layerServices
       )

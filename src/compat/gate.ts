@@ -15,6 +15,7 @@ import { addLogFields, setHeaders } from "../http/requestState.ts"
 import type { Sender } from "../http/requests/Intake.ts"
 import { checkParameterCount } from "../http/requests/query.ts"
 import { Credentials, type RequestCredentials } from "../services/accounts/Credentials.ts"
+import { TrustedProxies } from "../services/accounts/TrustedProxies.ts"
 import { RateLimiter } from "../services/credits/RateLimiter.ts"
 import { present } from "./fields.ts"
 import { makeKeylessPrincipal } from "./keyless.ts"
@@ -67,28 +68,35 @@ const keyIn = (fields: Result.Result<RawFields, unknown>): string | undefined =>
   return typeof fields.success.api_key === "string" ? fields.success.api_key : ""
 }
 
-const credentialsOf = (request: Request, key: string): RequestCredentials => ({
+const credentialsOf = (request: Request, key: string, proxies: number): RequestCredentials => ({
   authorization: `Bearer ${key}`,
   marketplaceSecret: undefined,
   marketplaceUser: undefined,
   sessionCookies: [],
   demoOrigin: undefined,
   network: undefined,
-  address: Effect.provideService(client, HttpServerRequest.HttpServerRequest, request)
+  address: client.pipe(
+    Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+    Effect.provideService(TrustedProxies, proxies)
+  )
 })
 
 export const makeGate = Effect.gen(function* () {
   const credentials = yield* Credentials
   const limiter = yield* RateLimiter
   const keyless = yield* makeKeylessPrincipal
+  const proxies = yield* TrustedProxies
 
   /** Reads the body before authentication, because it may contain the key. */
   const readEarly = (form: RequestForm, request: Request) =>
-    Effect.andThen(limitByAddress(limiter), Effect.result(readFields(form, request, "anonymous")))
+    Effect.andThen(
+      Effect.provideService(limitByAddress(limiter), TrustedProxies, proxies),
+      Effect.result(readFields(form, request, "anonymous"))
+    )
 
   const authenticate = (request: Request, key: string | undefined, state: RequestState) =>
     Effect.catch(
-      key === undefined ? keyless(request) : credentials.authenticate(credentialsOf(request, key), ["key"]),
+      key === undefined ? keyless(request) : credentials.authenticate(credentialsOf(request, key, proxies), ["key"]),
       () => {
         setHeaders(state, { "www-authenticate": keyChallenge(key !== undefined) })
         return Effect.fail(key === undefined ? noKey : keyNotAccepted)

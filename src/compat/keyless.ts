@@ -27,5 +27,7 @@ export const makeKeylessPrincipal = Effect.gen(function* () {
   }
 
   return ({ headers }: HttpServerRequest.HttpServerRequest) =>
-    Effect.flatMap(clientIp, (ip) => (isLetIn(headers, ip) ? keyless.principal : Effect.fail(unauthorized)))
+    Effect.flatMap(Effect.provideService(clientIp, TrustedProxies, hops), (ip) =>
+      isLetIn(headers, ip) ? keyless.principal : Effect.fail(unauthorized)
+    )
 })

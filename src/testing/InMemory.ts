@@ -14,6 +14,7 @@ import type { Accounts } from "../services/accounts/Accounts.ts"
 import { Credentials } from "../services/accounts/Credentials.ts"
 import type { Billing } from "../services/billing/Billing.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
+import type { BillingTerms } from "../services/billing/BillingTerms.ts"
 import type { QueryLog } from "../services/charging/QueryLog.ts"
 import type { Ledger } from "../services/credits/Ledger.ts"
 import type { RateLimiter } from "../services/credits/RateLimiter.ts"
@@ -38,6 +39,7 @@ import { MemoryStore } from "./MemoryStore.ts"
 import * as PagesMemory from "./PagesMemory.ts"
 import * as QueryLogMemory from "./QueryLogMemory.ts"
 import * as SessionsMemory from "./SessionsMemory.ts"
+import * as StandardSettings from "./StandardSettings.ts"
 import * as WebhookClientMemory from "./WebhookClientMemory.ts"
 
 /* All services without database, network or real clock. The conformance suites hold them to the real rules. */
@@ -78,7 +80,8 @@ export interface Options {
   readonly corsOrigins?: ReadonlyArray<string>
   readonly marketplaceSecret?: Redacted.Redacted
   readonly web?: Layer.Layer<PageFetcher | PageParser>
-  readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks>
+  readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks | BillingTerms>
+  readonly settings?: Layer.Layer<StandardSettings.StandardSettings>
 }
 
 /** Without a mail server. An unsubscribe link identifies its account by the plain ID. */
@@ -104,7 +107,8 @@ export const layerOver = <S, E, R>(
     cacheTtl = defaultCacheTtl,
     corsOrigins = [],
     demoOrigin,
-    marketplaceSecret
+    marketplaceSecret,
+    settings = StandardSettings.layer
   } = options
   const { limiter = RateLimiterMemory.layer() } = options
   const secrets = marketplaceSecret === undefined ? [] : [marketplaceSecret]
@@ -127,7 +131,8 @@ export const layerOver = <S, E, R>(
         eventEmails,
         limiter,
         ResultCacheMemory.layer({ ttl: cacheTtl, capacity: maxCachedAnswers }),
-        providers
+        providers,
+        settings
       )
     )
   )

@@ -12,7 +12,7 @@ import { PageParser } from "../../src/services/pages/PageParser.ts"
 import { PageSettings } from "../../src/services/pages/PageSettings.ts"
 import { ParserAllowance } from "../../src/services/pages/ParserAllowance.ts"
 import { everyShape } from "../support/api/Compat.ts"
-import { aCaller, type Caller, found, providing, servicesOver } from "../support/api/Services.ts"
+import { aCaller, type Caller, found, providing, servicesOver, settings } from "../support/api/Services.ts"
 import * as TestApi from "../support/api/TestApi.ts"
 import * as MemoryStorage from "../support/stores/MemoryStorage.ts"
 
@@ -45,15 +45,15 @@ const web = Layer.merge(
 const isOff = Layer.effect(
   PageSettings,
   Effect.map(PageSettings, (settings) => ({ ...settings, isOn: false }))
-)
+).pipe(Layer.provideMerge(settings))
 
-const servicesWith = (pages: Layer.Layer<never> = Layer.empty) =>
+const servicesWith = (pages = settings) =>
   Layer.suspend(() =>
     servicesOver(
       MemoryStorage.layer,
       providing(() => Effect.succeed(found(3))),
-      { web }
-    ).pipe(Layer.provideMerge(Layer.merge(everyShape, pages)))
+      { web, settings: pages }
+    ).pipe(Layer.provideMerge(everyShape))
   )
 
 const everything = servicesWith()

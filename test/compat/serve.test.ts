@@ -310,7 +310,7 @@ const withKeyless = (networks = loopbackNetworks, hops = 1) =>
       const { account } = yield* aCaller({ plan: "growth" })
       return yield* makeKeyless(account.id, networks)
     })
-  ).pipe(Layer.orDie, Layer.provideMerge(everything), Layer.provideMerge(Layer.succeed(TrustedProxies, hops)))
+  ).pipe(Layer.orDie, Layer.provideMerge(everything), Layer.merge(Layer.succeed(TrustedProxies, hops)))
 
 describe("calls without a key", () => {
   const local = { "x-forwarded-for": "127.0.0.1" }

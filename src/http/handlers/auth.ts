@@ -6,6 +6,7 @@ import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
 import { Forbidden, InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
 import { waitText } from "../../domain/text.ts"
 import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
+import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { type ApiError, encodeApiError } from "../errors.ts"
@@ -128,6 +129,7 @@ export const layer = Layer.unwrap(
     const routes = yield* AuthRoutes
     const limiter = yield* RateLimiter
     const { corsOrigins } = yield* Deployment
+    const proxies = yield* TrustedProxies
 
     const handle = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, url: URL) {
       const { method } = request
@@ -148,7 +150,8 @@ export const layer = Layer.unwrap(
     const handler = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       // Uses a reserved host, because nothing may depend on the client's `Host` header.
       const url = new URL(request.url, "http://quarry.invalid")
-      return Effect.catchTag(handle(request, url), ["not_found", "rate_limited", "invalid_request"], (error) =>
+      const handled = Effect.provideService(handle(request, url), TrustedProxies, proxies)
+      return Effect.catchTag(handled, ["not_found", "rate_limited", "invalid_request"], (error) =>
         Effect.map(encodeError(url.pathname, error), ({ body, status }) =>
           HttpServerResponse.jsonUnsafe(body, { status })
         )

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { currency, soldPlans } from "../../domain/billing/Purchase.ts"
 import type { PlanTable } from "../../domain/credits/Plan.ts"
+import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import {
   Billing,
   type BillingState,
@@ -56,13 +57,14 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const billing = yield* Billing
     const plans = yield* Plans
+    const currentIp = Effect.provideService(clientIp, TrustedProxies, yield* TrustedProxies)
 
     return handlers.handleAll({
       state: Effect.fnUntraced(function* () {
         return toState(plans, yield* billing.state(yield* currentAccount))
       }),
       checkout: Effect.fnUntraced(function* ({ payload }) {
-        return toCheckout(yield* billing.checkout(yield* currentAccount, payload.plan, yield* clientIp))
+        return toCheckout(yield* billing.checkout(yield* currentAccount, payload.plan, yield* currentIp))
       }, withRetryAfter),
       plan: Effect.fnUntraced(function* ({ payload }) {
         const changed = yield* billing.changePlan(yield* currentAccount, payload.plan, payload.when)
@@ -73,7 +75,7 @@ export const layer = HttpApiBuilder.group(
         }
       }, withRetryAfter),
       packs: Effect.fnUntraced(function* ({ payload }) {
-        const page = yield* billing.buyPack(yield* currentAccount, payload.credits, yield* clientIp)
+        const page = yield* billing.buyPack(yield* currentAccount, payload.credits, yield* currentIp)
         return { ...toCheckout(page), credits: page.credits, price: page.price }
       }, withRetryAfter),
       portal: Effect.fnUntraced(function* () {

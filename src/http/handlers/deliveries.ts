@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, Unauthorized } from "../../domain/errors.ts"
+import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import { Billing } from "../../services/billing/Billing.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { apiErrorResponse } from "../errors.ts"
@@ -22,6 +23,7 @@ export const layer = Layer.unwrap(
   Effect.gen(function* () {
     const billing = yield* Billing
     const limiter = yield* RateLimiter
+    const proxies = yield* TrustedProxies
 
     const receive = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
@@ -30,6 +32,7 @@ export const layer = Layer.unwrap(
       yield* withRetryAfter(billing.receive(request.headers, body))
       return HttpServerResponse.empty({ status: 202 })
     }).pipe(
+      Effect.provideService(TrustedProxies, proxies),
       Effect.catchTag("DeliveryInvalid", () => Effect.fail(notTheProvider)),
       Effect.catchTag(["billing_unavailable", "invalid_request", "rate_limited", "unauthorized"], apiErrorResponse)
     )

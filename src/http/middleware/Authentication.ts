@@ -10,6 +10,7 @@ import type { RequestState } from "../../domain/requests/CurrentRequest.ts"
 import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import { Credentials, type RequestCredentials } from "../../services/accounts/Credentials.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
+import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
 import { acceptedCredentials, sessionRuleOf } from "../Callers.ts"
 import { answerError, apiErrorResponse } from "../errors.ts"
@@ -20,7 +21,8 @@ import { client, clientAddress } from "./clientAddress.ts"
 const requestCredentials = (
   request: HttpServerRequest.HttpServerRequest,
   sessionCookie: string,
-  network: string | undefined
+  network: string | undefined,
+  address: RequestCredentials["address"]
 ): RequestCredentials => {
   const { headers } = request
   return {
@@ -30,12 +32,9 @@ const requestCredentials = (
     sessionCookies: cookieValues(headers.cookie, sessionCookie),
     demoOrigin: headers["x-demo-origin"],
     network,
-    address: Effect.provideService(client, HttpServerRequest.HttpServerRequest, request)
+    address
   }
 }
-
-const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>
-  request.headers["x-demo-origin"] === undefined ? Effect.undefined : clientAddress
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -43,6 +42,16 @@ export const makeAuthentication = Effect.gen(function* () {
   const credentials = yield* Credentials
   const { cookieName } = yield* Sessions
   const { origin } = yield* Deployment
+  const proxies = yield* TrustedProxies
+  const addressOf = (request: HttpServerRequest.HttpServerRequest) =>
+    client.pipe(
+      Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+      Effect.provideService(TrustedProxies, proxies)
+    )
+  const demoNetwork = (request: HttpServerRequest.HttpServerRequest) =>
+    request.headers["x-demo-origin"] === undefined
+      ? Effect.undefined
+      : Effect.provideService(clientAddress, TrustedProxies, proxies)
 
   return <E, R>(httpEffect: Effect.Effect<Response, E, R>, endpoint: HttpApiEndpoint.Top) => {
     const accepted = acceptedCredentials(endpoint)
@@ -51,7 +60,7 @@ export const makeAuthentication = Effect.gen(function* () {
 
     const authenticate = (request: HttpServerRequest.HttpServerRequest) =>
       Effect.flatMap(demoNetwork(request), (network) => {
-        const presented = requestCredentials(request, cookieName, network)
+        const presented = requestCredentials(request, cookieName, network, addressOf(request))
         const hasSession = presented.sessionCookies.length > 0
         const kinds = hasSession && !acceptsSession(request.headers) ? withoutSession : accepted
         const { authorization, origin: page } = request.headers

@@ -1,6 +1,6 @@
 import { Context } from "effect"
 
 /** The number of trusted proxies that append to `X-Forwarded-For`. */
-export const TrustedProxies = Context.Reference<number>("quarry/services/accounts/TrustedProxies", {
-  defaultValue: () => 0
-})
+export class TrustedProxies extends Context.Service<TrustedProxies, number>()(
+  "quarry/services/accounts/TrustedProxies"
+) {}

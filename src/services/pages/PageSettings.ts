@@ -1,12 +1,13 @@
-import { Context, Duration } from "effect"
+import { Context, type Duration } from "effect"
 
-export const PageSettings = Context.Reference<{
-  /** If false, the routes and the tool do not exist. */
-  readonly isOn: boolean
-  /** Limits the time until the site has sent the whole page. */
-  readonly timeout: Duration.Duration
-  /** The maximum age of copies for requests without `max_age`; 0 disables copies. */
-  readonly cacheTtl: Duration.Duration
-}>("quarry/services/pages/PageSettings", {
-  defaultValue: () => ({ isOn: true, timeout: Duration.seconds(15), cacheTtl: Duration.hours(1) })
-})
+export class PageSettings extends Context.Service<
+  PageSettings,
+  {
+    /** If false, the routes and the tool do not exist. */
+    readonly isOn: boolean
+    /** Limits the time until the site has sent the whole page. */
+    readonly timeout: Duration.Duration
+    /** The maximum age of copies for requests without `max_age`; 0 disables copies. */
+    readonly cacheTtl: Duration.Duration
+  }
+>()("quarry/services/pages/PageSettings") {}

@@ -21,6 +21,7 @@ import type { AuthorizationRequests } from "../../services/accounts/Authorizatio
 import type { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
 import type { Sessions } from "../../services/accounts/Sessions.ts"
 import type { SignIn } from "../../services/accounts/SignIn.ts"
+import type { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import type { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
@@ -34,7 +35,7 @@ import { type ErrorPage, tooManyRequests } from "./responses.ts"
 import * as signIn from "./signIn.ts"
 import * as signUp from "./signUp.ts"
 
-type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | RateLimiter | Ids
+type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | TrustedProxies | RateLimiter | Ids
 
 type Handler = Effect.Effect<
   HttpServerResponse.HttpServerResponse,

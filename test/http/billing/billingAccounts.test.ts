@@ -6,13 +6,14 @@ import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
 import * as PaymentProviderMemory from "../../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../../src/testing/PaymentProviderMemory.ts"
 import { SignedIn } from "../../../src/testing/SessionsMemory.ts"
-import { aCaller, found, providing, servicesOver, unlimited } from "../../support/api/Services.ts"
+import { aCaller, found, providing, servicesOver, settings, unlimited } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 
 const payments = Reconciler.layer.pipe(
   Layer.provideMerge(PaymentProviderMemory.layer),
-  Layer.provideMerge(MemoryStorage.layer)
+  Layer.provideMerge(MemoryStorage.layer),
+  Layer.provide(settings)
 )
 
 const services = Layer.merge(

@@ -10,6 +10,7 @@ import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { billingDrift, billingInboxOldest, billingOwed } from "../../../src/services/telemetry/Metrics.ts"
 import * as PaymentProviderMemory from "../../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../../src/testing/PaymentProviderMemory.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../../support/api/searches.ts"
 import { allowanceOf } from "../../support/stores/allowances.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
@@ -17,7 +18,8 @@ import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 const billing = Billing.layer.pipe(
   Layer.provideMerge(Reconciler.layer),
   Layer.provideMerge(PaymentProviderMemory.layer),
-  Layer.provideMerge(MemoryStorage.layer)
+  Layer.provideMerge(MemoryStorage.layer),
+  Layer.provide(StandardSettings.layer)
 )
 
 /** Starts the work in the background, at a time that the test has set: it takes every turn of a time that passes. */

@@ -8,6 +8,7 @@ import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import * as PaymentProviderMemory from "../../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../../src/testing/PaymentProviderMemory.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { runSequence, Sequence, withProvider } from "../../support/accounts/BillingModel.ts"
 import { discrepanciesOf, makeAccount } from "../../support/api/searches.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
@@ -23,6 +24,7 @@ const twoReplicas = Effect.gen(function* () {
     Layer.provideMerge(Reconciler.layer),
     Layer.provideMerge(SqlStorage.layer(PostgresSql.layer({ url, poolSize: 4 }))),
     Layer.provideMerge(provider),
+    Layer.provide(StandardSettings.layer),
     Layer.fresh
   )
   return [yield* Layer.build(replica), yield* Layer.build(replica)] as const

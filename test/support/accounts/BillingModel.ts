@@ -12,6 +12,7 @@ import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../src/services/Ids.ts"
 import * as PaymentProviderMemory from "../../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../../src/testing/PaymentProviderMemory.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../api/searches.ts"
 
 /*
@@ -77,6 +78,7 @@ export const withProvider = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Billing.layer.pipe(
       Layer.provideMerge(Reconciler.layer),
       Layer.provideMerge(PaymentProviderMemory.layer),
+      Layer.provide(StandardSettings.layer),
       Layer.fresh
     ),
     { local: true }

@@ -3,6 +3,7 @@ import * as Polar from "../../../src/layers/billing/Polar.ts"
 import * as BillingBooksSql from "../../../src/layers/sql/billing/BillingBooksSql.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 
 /*
  * A process that only works on deliveries, so that a test can kill it at any time. It reports that it is ready, and
@@ -21,7 +22,8 @@ const layer = Reconciler.layer.pipe(
       webhookSecrets: [Redacted.make(webhookSecret)]
     })
   ]),
-  Layer.provide(Postgres.layer({ url: Redacted.make(url), poolSize: 4 }))
+  Layer.provide(Postgres.layer({ url: Redacted.make(url), poolSize: 4 })),
+  Layer.provide(StandardSettings.layer)
 )
 
 const work = Effect.gen(function* () {

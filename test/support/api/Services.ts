@@ -17,11 +17,14 @@ import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
 import type { Providers } from "../../../src/services/providers/Providers.ts"
 import type { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
 import * as InMemory from "../../../src/testing/InMemory.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import * as MemoryStorage from "../stores/MemoryStorage.ts"
 import { searchRequest } from "./requests.ts"
 
 export const demoOrigin = "https://www.quarry.test"
 export const marketplaceSecret = "the-secret-of-the-marketplace-proxy"
+
+export const settings = Layer.merge(StandardSettings.layer, Layer.succeed(TrustedProxies, 1))
 
 /** All services on a storage, with the test's clock and providers, behind one trusted proxy. */
 export const servicesOver = <S, E, R>(
@@ -32,8 +35,9 @@ export const servicesOver = <S, E, R>(
   InMemory.layerOver(storage, providers, {
     demoOrigin,
     marketplaceSecret: Redacted.make(marketplaceSecret),
+    settings,
     ...options
-  }).pipe(Layer.provideMerge(Layer.merge(Layer.succeed(TrustedProxies, 1), HttpServer.layerServices)))
+  }).pipe(Layer.provideMerge(HttpServer.layerServices))
 
 export const services = (
   providers: Layer.Layer<Providers>,

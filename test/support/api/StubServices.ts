@@ -28,6 +28,7 @@ import { Search } from "../../../src/services/search/Search.ts"
 import { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
 import { EventEmails } from "../../../src/services/webhooks/EventEmails.ts"
 import { Webhooks } from "../../../src/services/webhooks/Webhooks.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { logEntry } from "./requests.ts"
 
 /** The secret of the only key. */
@@ -67,6 +68,7 @@ export const layer = (during: (request: SearchRequest) => Effect.Effect<void>) =
 
 const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
   Layer.mergeAll(
+    StandardSettings.layer,
     Layer.mock(KeyStore, {
       authenticate: (presented) =>
         Redacted.value(presented) === secret ? Effect.succeed(principal) : Effect.fail(unauthorized)

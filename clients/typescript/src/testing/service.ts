@@ -21,6 +21,7 @@ import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
 import { PageSettings } from "../../../../src/services/pages/PageSettings.ts"
 import * as InMemory from "../../../../src/testing/InMemory.ts"
+import * as StandardSettings from "../../../../src/testing/StandardSettings.ts"
 import type { ManualClock } from "./ManualClock.ts"
 import type { TestAnswer, TestQuarryOptions } from "./TestQuarry.ts"
 import { web } from "./web.ts"
@@ -65,8 +66,9 @@ const providers = (answer: NonNullable<TestQuarryOptions["search"]>) =>
 const services = (options: TestQuarryOptions) => {
   const { cacheTtlMs = 300_000, corsOrigins = [], page = () => "unreachable", search = () => threeResults } = options
   const cacheTtl = Duration.millis(cacheTtlMs)
-  return InMemory.layer(providers(search), { cacheTtl, corsOrigins, web: web(page) }).pipe(
-    Layer.provideMerge(Layer.succeed(PageSettings, { isOn: true, timeout: pageTimeout, cacheTtl })),
+  const pageSettings = Layer.succeed(PageSettings, { isOn: true, timeout: pageTimeout, cacheTtl })
+  const settings = Layer.merge(StandardSettings.layer, pageSettings)
+  return InMemory.layer(providers(search), { cacheTtl, corsOrigins, web: web(page), settings }).pipe(
     Layer.provideMerge(HttpServer.layerServices)
   )
 }

@@ -13,6 +13,7 @@ import { Ids } from "../../../../src/services/Ids.ts"
 import { EventBooks } from "../../../../src/services/webhooks/EventBooks.ts"
 import * as PaymentProviderMemory from "../../../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../../../src/testing/PaymentProviderMemory.ts"
+import * as StandardSettings from "../../../../src/testing/StandardSettings.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../../../support/api/searches.ts"
 
 type Storage = Accounts | BillingBooks | EventBooks | Ids | Ledger | QueryLog
@@ -24,6 +25,7 @@ const withBilling = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Billing.layer.pipe(
       Layer.provideMerge(Reconciler.layer),
       Layer.provideMerge(PaymentProviderMemory.layer),
+      Layer.provide(StandardSettings.layer),
       Layer.fresh
     ),
     { local: true }
