@@ -47,6 +47,7 @@ import * as EventWork from "../src/services/webhooks/EventWork.ts"
 import { WebhookClient } from "../src/services/webhooks/WebhookClient.ts"
 import { Webhooks } from "../src/services/webhooks/Webhooks.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
+import * as MembersMemory from "../src/testing/MembersMemory.ts"
 import * as PagesMemory from "../src/testing/PagesMemory.ts"
 import * as StandardSettings from "../src/testing/StandardSettings.ts"
 import { type Agenda, clockOf, machineContext } from "./customers/Agenda.ts"
@@ -234,6 +235,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Credentials.layer,
     AccountRemoval.layer,
     Webhooks.layer,
+    MembersMemory.layer,
     onClockOf("events")(EventWork.layer()),
     billing
   ).pipe(

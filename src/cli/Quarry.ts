@@ -3,6 +3,7 @@ import { CliConfig, CliOutput, Command, GlobalFlag } from "effect/cli"
 import * as errors from "../domain/errors.ts"
 import { version } from "../domain/version.ts"
 import { account } from "./accounts/account.ts"
+import { member } from "./accounts/member.ts"
 import { sessions } from "./accounts/sessions.ts"
 import { billing } from "./billing/billing.ts"
 import { holds } from "./credits/holds.ts"
@@ -41,6 +42,7 @@ export const commands = <E, R>(layers: CommandLayers<E, R>) =>
     Command.withSubcommands([
       status(layers),
       account(layers),
+      member(layers),
       key(layers),
       sessions(layers),
       audit(layers),

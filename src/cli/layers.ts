@@ -2,6 +2,7 @@ import type { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
+import type { Members } from "../services/accounts/Members.ts"
 import type { People } from "../services/accounts/People.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
 import type { PaymentProvider } from "../services/billing/PaymentProvider.ts"
@@ -40,7 +41,7 @@ type ReadingServices =
   | QueryLog
   | Replicas
 
-type StorageServices = ReadingServices | AccountRemoval | People
+type StorageServices = ReadingServices | AccountRemoval | Members | People
 
 /** Each layer is built only for a command that needs it, and only after the command's flags are valid. */
 export interface CommandLayers<E, R> {

@@ -176,6 +176,16 @@ export class IdempotencyInProgress extends Schema.TaggedError<IdempotencyInProgr
   retryAfterSeconds: Schema.optionalKey(Schema.Int)
 }) {}
 
+/** The session's person must prove who they are again (R66). */
+export class FreshSignInRequired extends Schema.TaggedError<FreshSignInRequired>()("fresh_sign_in_required", {
+  message: Schema.String
+}) {}
+
+/** An account without an owner could never be managed again (R67). */
+export class LastOwner extends Schema.TaggedError<LastOwner>()("last_owner", {
+  message: Schema.String
+}) {}
+
 export class NoSubscription extends Schema.TaggedError<NoSubscription>()("no_subscription", {
   message: Schema.String
 }) {}
@@ -201,6 +211,10 @@ export class BillingBusy extends Schema.TaggedError<BillingBusy>()("billing_busy
 }) {}
 
 export const unauthorized = new Unauthorized({ message: "No accepted credential was sent with this request." })
+
+export const freshSignInRequired = new FreshSignInRequired({
+  message: "You signed in more than ten minutes ago. Sign in again, then repeat this."
+})
 
 export const idempotencyInProgress = new IdempotencyInProgress({
   message: "The first request with this Idempotency-Key is still running. Try again to get its answer.",

@@ -6,6 +6,7 @@ import { AccountGroup } from "./groups/AccountGroup.ts"
 import { BillingGroup } from "./groups/BillingGroup.ts"
 import { KeysGroup } from "./groups/KeysGroup.ts"
 import { McpGroup } from "./groups/McpGroup.ts"
+import { MembersGroup } from "./groups/MembersGroup.ts"
 import { PagesGroup } from "./groups/PagesGroup.ts"
 import { SearchGroup } from "./groups/SearchGroup.ts"
 import { UsageGroup } from "./groups/UsageGroup.ts"
@@ -14,7 +15,18 @@ import { completeDocument } from "./openapi/completeDocument.ts"
 
 /** Clients can import this definition without the server. */
 export class Api extends HttpApi.make("quarry")
-  .add(SearchGroup, PagesGroup, AccountGroup, UsageGroup, KeysGroup, AccessGroup, BillingGroup, WebhooksGroup, McpGroup)
+  .add(
+    SearchGroup,
+    PagesGroup,
+    AccountGroup,
+    UsageGroup,
+    KeysGroup,
+    AccessGroup,
+    MembersGroup,
+    BillingGroup,
+    WebhooksGroup,
+    McpGroup
+  )
   .annotateMerge(
     OpenApi.annotations({
       title: "Quarry",
@@ -31,6 +43,7 @@ export const alwaysServed = HttpApi.make("quarry").add(
   UsageGroup,
   KeysGroup,
   AccessGroup,
+  MembersGroup,
   BillingGroup,
   WebhooksGroup,
   McpGroup

@@ -1,8 +1,9 @@
-import { Context } from "effect"
+import { Context, Record } from "effect"
 import type { Headers } from "effect/http"
-import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { dashboardHeader, hidesCallingPage } from "../domain/accounts/CallingPage.ts"
 import type { CredentialKind } from "../domain/accounts/Credential.ts"
+import type { Role } from "../domain/accounts/Role.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
 /** Credentials that an endpoint accepts. None by default. */
@@ -20,13 +21,56 @@ const requirements: { readonly [K in CredentialKind]: ReadonlyArray<Readonly<Rec
     demo: []
   }
 
-export const accepting = (...kinds: ReadonlyArray<CredentialKind>) =>
+/** Roles whose sessions an endpoint serves (R67). */
+export const AllowedRoles = Context.Reference<ReadonlyArray<Role>>("quarry/http/AllowedRoles", {
+  defaultValue: () => []
+})
+
+const annotationsOf = (kinds: ReadonlyArray<CredentialKind>, roles: ReadonlyArray<Role>) =>
   Context.make(Accepted, kinds).pipe(
-    Context.add(OpenApi.Override, { security: kinds.flatMap((kind) => requirements[kind]) })
+    Context.add(AllowedRoles, roles),
+    Context.add(OpenApi.Override, {
+      security: kinds.flatMap((kind) => requirements[kind]),
+      ...(roles.length === 0 ? {} : { "x-roles": roles })
+    })
   )
+
+export const accepting = (...kinds: ReadonlyArray<Exclude<CredentialKind, "session">>) => annotationsOf(kinds, [])
 
 export const acceptedCredentials = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<CredentialKind> =>
   Context.get(endpoint.annotations, Accepted)
+
+export const allowedRoles = (endpoint: HttpApiEndpoint.Top): ReadonlyArray<Role> =>
+  Context.get(endpoint.annotations, AllowedRoles)
+
+type RolesOf<Group extends HttpApiGroup.Constraint> = {
+  readonly [Name in keyof Group["endpoints"]]: ReadonlyArray<Role>
+}
+
+/**
+ * Lets sessions use all endpoints of a group, each with the roles that may. This is the only way to accept sessions, and
+ * an endpoint without roles does not compile.
+ */
+export const acceptingSessions =
+  <const Roles extends Readonly<Record<string, ReadonlyArray<Role>>>>(roles: Roles) =>
+  <Group extends HttpApiGroup.Constraint>(
+    group: Group & (Roles extends RolesOf<Group> ? unknown : RolesOf<Group>)
+  ): Group => {
+    // Every group is of this type, whose parameter for endpoints is invariant.
+    const plain = group as unknown as HttpApiGroup.Top
+    const endpoints = Record.map(plain.endpoints, (endpoint, name) => {
+      const others = acceptedCredentials(endpoint)
+      const kinds = Record.keys(requirements).filter((kind) => kind === "session" || others.includes(kind))
+      return endpoint.annotateMerge(annotationsOf(kinds, roles[name] ?? []))
+    })
+    // Annotations do not change the type. A group has no method that annotates each endpoint differently.
+    return Object.assign(plain.annotateMerge(Context.empty()), { endpoints }) as unknown as Group
+  }
+
+/** For actions that a stranger at an open browser must not do (R66). */
+export const NeedsFreshSignIn = Context.Reference<boolean>("quarry/http/NeedsFreshSignIn", {
+  defaultValue: () => false
+})
 
 export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredits", { defaultValue: () => false })
 

@@ -168,6 +168,13 @@ export const Forbidden = plain(
   "The caller is not allowed to do this. The message says who is."
 )
 
+export const FreshSignInRequired = plain(
+  403,
+  "fresh_sign_in_required",
+  domain.FreshSignInRequired,
+  "The person signed in more than ten minutes ago, and must sign in again to do this. Nothing has changed."
+)
+
 export const NotFound = plain(404, "not_found", domain.NotFound, "The route or the resource does not exist.")
 
 export const InternalError = plain(
@@ -220,6 +227,13 @@ export const IdempotencyInProgress = plain(
     "Retry after the number of seconds in Retry-After."
 )
 
+export const LastOwner = plain(
+  409,
+  "last_owner",
+  domain.LastOwner,
+  "The account must keep at least one owner. Nothing has changed."
+)
+
 export const NoSubscription = plain(
   409,
   "no_subscription",
@@ -262,6 +276,7 @@ export const schemas = {
   unsupported_parameter: UnsupportedParameter,
   unauthorized: Unauthorized,
   forbidden: Forbidden,
+  fresh_sign_in_required: FreshSignInRequired,
   not_found: NotFound,
   quota_exceeded: QuotaExceeded,
   rate_limited: RateLimited,
@@ -270,6 +285,7 @@ export const schemas = {
   upstream_timeout: UpstreamTimeout,
   page_unreadable: PageUnreadable,
   idempotency_in_progress: IdempotencyInProgress,
+  last_owner: LastOwner,
   no_subscription: NoSubscription,
   plan_unchanged: PlanUnchanged,
   payment_failed: PaymentFailed,

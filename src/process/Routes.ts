@@ -10,6 +10,7 @@ import * as auth from "../http/handlers/auth.ts"
 import * as billing from "../http/handlers/billing.ts"
 import * as deliveries from "../http/handlers/deliveries.ts"
 import * as keys from "../http/handlers/keys.ts"
+import * as members from "../http/handlers/members.ts"
 import * as pages from "../http/handlers/pages.ts"
 import * as search from "../http/handlers/search.ts"
 import * as usage from "../http/handlers/usage.ts"
@@ -41,6 +42,7 @@ const api = HttpApiBuilder.layer(alwaysServed).pipe(
       usage.layer,
       keys.layer,
       access.layer,
+      members.layer,
       billing.layer,
       webhooks.layer,
       mcp.layer

@@ -2,10 +2,12 @@ import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
 import * as EmailsLog from "../layers/auth/emails/EmailsLog.ts"
 import * as EmailsOff from "../layers/auth/emails/EmailsOff.ts"
+import * as MembersBetterAuth from "../layers/auth/MembersBetterAuth.ts"
 import * as ClientDocumentsNode from "../layers/auth/oauth/ClientDocumentsNode.ts"
 import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
 import * as SessionsBetterAuth from "../layers/auth/SessionsBetterAuth.ts"
 import * as Ids from "../layers/Ids.ts"
+import { Invitations } from "../services/accounts/Invitations.ts"
 import { Keyrings } from "../services/operations/Keyrings.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import { userAgentOf } from "./Pages.ts"
@@ -29,7 +31,9 @@ const clientDocuments = AppConfig.layerFrom(({ baseUrl, pagesAllowPrivate, pages
   ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })
 )
 
-export const layer = Layer.unwrap(
+const signUpOf = ({ signUp, signUpDomains }: AppConfig["Service"]) => ({ mode: signUp, domains: signUpDomains })
+
+const signIn = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
     const { AUTH_SECRET } = yield* Keyrings
@@ -38,17 +42,27 @@ export const layer = Layer.unwrap(
       secrets: AUTH_SECRET,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret),
-      signUp: { mode: config.signUp, domains: config.signUpDomains },
+      signUp: signUpOf(config),
       registrationsPerMinute: config.oauthRegistrationsPerMinute
     })
   })
-).pipe(Layer.provide([emails, clientDocuments, Storage.layer, Storage.database]))
+)
+
+export const layer = Invitations.layer.pipe(
+  Layer.provideMerge(signIn),
+  Layer.provide([emails, clientDocuments, Storage.layer, Storage.database, Ids.layer])
+)
 
 /** For operator commands: sends no emails and does not load Better Auth. */
 export const people = Layer.unwrap(
   Effect.gen(function* () {
-    const { baseUrl } = yield* AppConfig
+    const config = yield* AppConfig
     const { AUTH_SECRET: secrets } = yield* Keyrings
-    return Layer.merge(SessionsBetterAuth.layer({ baseUrl, secrets }), PeopleBetterAuth.layer({ baseUrl, secrets }))
+    const options = { baseUrl: config.baseUrl, secrets, signUp: signUpOf(config) }
+    return Layer.mergeAll(
+      SessionsBetterAuth.layer(options),
+      PeopleBetterAuth.layer(options),
+      MembersBetterAuth.layer(options)
+    )
   })
 ).pipe(Layer.provide([Storage.database, Ids.layer]))

@@ -6,7 +6,7 @@ export class Ids extends Context.Service<
   {
     /** Returns the prefix and 128 random bits in hex. */
     readonly make: (
-      prefix: "acc_" | "bat_" | "hld_" | "key_" | "pag_" | "qry_" | "rep_" | "whk_"
+      prefix: "acc_" | "bat_" | "hld_" | "key_" | "mem_" | "pag_" | "qry_" | "rep_" | "whk_"
     ) => Effect.Effect<string>
     readonly requestId: Effect.Effect<string>
     readonly entropy: (count: number) => Effect.Effect<Uint8Array>

@@ -35,6 +35,7 @@ import * as BillingBooksMemory from "./BillingBooksMemory.ts"
 import * as EventBooksMemory from "./EventBooksMemory.ts"
 import * as KeyStoreMemory from "./KeyStoreMemory.ts"
 import * as LedgerMemory from "./LedgerMemory.ts"
+import * as MembersMemory from "./MembersMemory.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 import * as PagesMemory from "./PagesMemory.ts"
 import * as QueryLogMemory from "./QueryLogMemory.ts"
@@ -122,7 +123,7 @@ export const layerOver = <S, E, R>(
     billing
   ).pipe(
     Layer.provide(MarketplaceProxy.layer({ secrets, plan: "growth" })),
-    Layer.provideMerge(SessionsMemory.layer),
+    Layer.provideMerge(Layer.merge(SessionsMemory.layer, MembersMemory.layer)),
     Layer.provideMerge(Layer.succeed(Deployment, { origin, demoOrigin, corsOrigins })),
     Layer.provideMerge(
       Layer.mergeAll(

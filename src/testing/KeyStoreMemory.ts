@@ -92,7 +92,7 @@ interface Issue extends NewKeyOptions {
 
 const issue = Effect.fnUntraced(function* (
   { ids, store }: Deps,
-  { accountId, bounds, label, mode, originId, previousId }: Issue
+  { accountId, bounds, createdBy, label, mode, originId, previousId }: Issue
 ) {
   yield* findAccount(store, accountId)
   const secret = makeSecret(mode, yield* ids.entropy(32))
@@ -105,6 +105,7 @@ const issue = Effect.fnUntraced(function* (
     mode,
     hint: secretHint(secret),
     createdAt,
+    createdBy,
     lastUsedAt: undefined,
     revokedAt: undefined,
     originId: originId ?? id
@@ -135,8 +136,8 @@ const rotate = Effect.fnUntraced(function* (
     [...store.keys.values()].filter((other) => other.originId === key.originId && isActive(other, now)).length - 1
   if (graceSeconds > 0 && graces >= maxGraces) return yield* tooManyGraces
   end(store, now + graceSeconds * 1000, (other) => other.id === id)
-  const { accountId: owner, label, mode, originId } = key
-  return yield* issue(deps, { accountId: owner, label, mode, originId, previousId: id })
+  const { accountId: owner, createdBy, label, mode, originId } = key
+  return yield* issue(deps, { accountId: owner, createdBy, label, mode, originId, previousId: id })
 })
 
 const bind = Effect.fnUntraced(function* (

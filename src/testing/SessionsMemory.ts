@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
+import type { SessionPrincipal } from "../domain/accounts/Principal.ts"
 import { NotFound, unauthorized } from "../domain/errors.ts"
 import { AccessTokens } from "../services/accounts/AccessTokens.ts"
 import { Accounts } from "../services/accounts/Accounts.ts"
@@ -10,10 +11,12 @@ import { ConnectedApps } from "../services/accounts/ConnectedApps.ts"
 import { maxSessions, Sessions } from "../services/accounts/Sessions.ts"
 import { SignIn, SignInFailed } from "../services/accounts/SignIn.ts"
 import { Ids } from "../services/Ids.ts"
+import { memberIdOf } from "./MembersMemory.ts"
 
 export class SignedIn extends Context.Service<
   SignedIn,
   {
+    /** Of the account's only person, who has the account's ID. */
     readonly cookie: (account: Account) => Effect.Effect<string>
     readonly app: (account: Account, scopes?: ReadonlyArray<ToolScope>) => Effect.Effect<string>
   }
@@ -59,7 +62,7 @@ const removeFrom = (map: Map<string, string>, accountId: string, matches: (token
 
 const connectedAppsIn = (apps: Map<string, string>) =>
   ConnectedApps.of({
-    list: (accountId) =>
+    list: ({ accountId }) =>
       Effect.sync(() =>
         tokensOf(apps, accountId).map((token) => ({
           id: appIdOf(token),
@@ -71,8 +74,18 @@ const connectedAppsIn = (apps: Map<string, string>) =>
         }))
       ),
     limit: () => Effect.void,
-    end: (accountId, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
+    end: ({ accountId }, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
   })
+
+const principalOf = (account: Account, token: string): SessionPrincipal => ({
+  _tag: "session",
+  account,
+  sessionId: sessionIdOf(token),
+  personId: account.id,
+  memberId: memberIdOf(account.id),
+  role: "owner",
+  isFresh: true
+})
 
 /** Each request reads the account from its store, as the real layer does. */
 const sessions = Layer.effectContext(
@@ -92,12 +105,11 @@ const sessions = Layer.effectContext(
       cookieName,
       authenticate: Effect.fnUntraced(function* (cookie) {
         const token = Redacted.value(cookie)
-        const account = yield* ownerOf(token)
-        return { _tag: "session", account, sessionId: sessionIdOf(token) }
+        return principalOf(yield* ownerOf(token), token)
       }),
-      list: (accountId) =>
+      list: (personId) =>
         Effect.sync(() =>
-          tokensOf(open, accountId).map((token) => ({
+          tokensOf(open, personId).map((token) => ({
             id: sessionIdOf(token),
             createdAt: 0,
             extendedAt: 0,
@@ -105,7 +117,7 @@ const sessions = Layer.effectContext(
             userAgent: undefined
           }))
         ),
-      end: (accountId, id) => removeFrom(open, accountId, (token) => sessionIdOf(token) === id),
+      end: (personId, id) => removeFrom(open, personId, (token) => sessionIdOf(token) === id),
       forget: (accountId) =>
         Effect.sync(() => {
           for (const map of [open, apps]) for (const token of tokensOf(map, accountId)) map.delete(token)

@@ -150,8 +150,8 @@ const makeFetch = (world: World) => {
 const aPerson = Effect.fnUntraced(function* (world: World) {
   const email = yield* makeEmail
   const { json } = yield* world.makeBrowser().signUp(world.site, email)
-  const [row] = yield* world.sql<{ id: string }>`select account_id as id from auth_users where id = ${json.user.id}`
-  return { email, accountId: row?.id ?? assert.fail("no account") }
+  const [row] = yield* world.sql<{ id: string }>`select account_id as id from members where user_id = ${json.user.id}`
+  return { email, accountId: row?.id ?? assert.fail("no account"), personId: String(json.user.id) }
 })
 
 /** Opens the page that the program asked for, and allows it. */
@@ -163,7 +163,7 @@ const allow = Effect.fnUntraced(function* (world: World, email: string, asked: U
 
 const start = Effect.fnUntraced(function* (name: string, path = "/mcp") {
   const world = yield* makeWorld
-  const { accountId, email } = yield* aPerson(world)
+  const { accountId, email, personId } = yield* aPerson(world)
   const { fetch, lose } = makeFetch(world)
   const store: Store = {}
   const open = () => (programs[name] ?? assert.fail(name))(store, fetch, path)
@@ -182,7 +182,7 @@ const start = Effect.fnUntraced(function* (name: string, path = "/mcp") {
     return { program, hasAsked: true }
   })
   const call = ({ call }: Program) => Effect.promise(call)
-  return { world, accountId, store, connect, call, lose }
+  return { world, person: { accountId, personId }, store, connect, call, lose }
 })
 
 const hour = Duration.minutes(61)
@@ -193,7 +193,7 @@ describe("official clients live through a day", () => {
       name,
       () =>
         Effect.gen(function* () {
-          const { accountId, call, connect, lose, store, world } = yield* start(name, "/mcp?tools=web_search,account")
+          const { call, connect, lose, person, store, world } = yield* start(name, "/mcp?tools=web_search,account")
           const { hasAsked, program } = yield* connect
           assert.isTrue(hasAsked)
           yield* call(program)
@@ -229,7 +229,7 @@ describe("official clients live through a day", () => {
 
           // The person disconnects the program, another registers, and the person connects it again.
           const app = store.client?.client_id ?? assert.fail("not registered")
-          yield* world.disconnect(accountId, app)
+          yield* world.disconnect(person, app)
           yield* Apps.register(world.site)
           const again = yield* connect
           assert.isTrue(again.hasAsked)

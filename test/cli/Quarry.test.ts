@@ -7,12 +7,13 @@ import { TestConsole } from "effect/testing"
 import { codeOf, complain } from "../../src/cli/exit.ts"
 import * as Quarry from "../../src/cli/Quarry.ts"
 import type { Account } from "../../src/domain/accounts/Account.ts"
-import { NotFound } from "../../src/domain/errors.ts"
+import { InvalidRequest, LastOwner, NotFound } from "../../src/domain/errors.ts"
 import { changeBounds, unbounded } from "../../src/domain/keys/KeyBounds.ts"
 import { Refusal } from "../../src/domain/providers/Refusal.ts"
 import type { Capabilities } from "../../src/domain/search/Capabilities.ts"
 import { AccountRemoval } from "../../src/services/accounts/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/accounts/Accounts.ts"
+import { type Member, Members } from "../../src/services/accounts/Members.ts"
 import { People } from "../../src/services/accounts/People.ts"
 import { BillingBooks } from "../../src/services/billing/BillingBooks.ts"
 import { PaymentProvider, ProviderUnavailable } from "../../src/services/billing/PaymentProvider.ts"
@@ -51,11 +52,17 @@ const key = {
   mode: "test" as const,
   hint: "sk_test_0123…wxyz",
   createdAt: 0,
+  createdBy: undefined,
   lastUsedAt: undefined,
   revokedAt: undefined,
   bounds: unbounded,
   spending: undefined
 }
+
+const owner: Member = { id: "mem_1", email: "ada@example.com", role: "owner", status: "active" }
+const guest: Member = { id: "mem_2", email: "grace@example.com", role: "viewer", status: "invited" }
+
+const lastOwner = new LastOwner({ message: "The account must keep an owner." })
 
 const issued = { key, secret: Redacted.make("sk_test_secret") }
 
@@ -104,6 +111,18 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       setEmail: (_, email) => Effect.succeed({ ...account, email }),
       setPlan: (_, choice) =>
         Effect.succeed({ ...account, plan: choice.plan, quota: choice.quota, cycleStart: choice.cycleStart })
+    }),
+    Layer.mock(Members, {
+      list: () => Effect.succeed([owner, guest]),
+      invite: (_, email, role) =>
+        email === owner.email
+          ? Effect.fail(InvalidRequest.fromIssues([{ field: "email", message: "is a member already" }]))
+          : Effect.succeed({
+              member: { ...guest, email, role },
+              link: Redacted.make("http://localhost:3000/oauth/join?token=t")
+            }),
+      setRole: (_, id, role) => (id === owner.id ? Effect.fail(lastOwner) : Effect.succeed({ ...guest, role })),
+      remove: (_, id) => (id === owner.id ? Effect.fail(lastOwner) : Effect.succeed(guest))
     }),
     Layer.mock(KeyStore, {
       create: (id, { label, mode }) =>
@@ -582,6 +601,13 @@ describe("quarry --json", () => {
     ],
     ["account delete --id acc_1 --yes", { account_id: "acc_1", deleted: true }],
     ["sessions end --account acc_1", { account_id: "acc_1", ended: 2 }],
+    ["member list --account acc_1", { members: [owner, guest] }],
+    [
+      "member add --account acc_1 --email new@example.com --role billing",
+      { ...guest, email: "new@example.com", role: "billing", link: "http://localhost:3000/oauth/join?token=t" }
+    ],
+    ["member role --account acc_1 --email GRACE@example.com --role developer", { ...guest, role: "developer" }],
+    ["member remove --account acc_1 --email grace@example.com", guest],
     ["replica forget rep_1", { id: "rep_1" }],
     ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
@@ -600,6 +626,7 @@ describe("quarry --json", () => {
         mode: "test",
         hint: key.hint,
         created_at: "1970-01-01T00:00:00.000Z",
+        created_by: null,
         last_used_at: null,
         revoked_at: null,
         expires_at: "2026-06-01T00:00:00.000Z",
@@ -750,6 +777,13 @@ describe("quarry audit", () => {
     ["account export --id acc_1", "acc_1", {}],
     ["account delete --id acc_1 --yes", "acc_1", {}],
     ["sessions end --account acc_1", "acc_1", { sessions: 2 }],
+    [
+      "member add --account acc_1 --email new@example.com --role billing",
+      "acc_1",
+      { member: "mem_2", role: "billing" }
+    ],
+    ["member role --account acc_1 --email grace@example.com --role owner", "acc_1", { member: "mem_2", role: "owner" }],
+    ["member remove --account acc_1 --email grace@example.com", "acc_1", { member: "mem_2", role: "viewer" }],
     ["replica forget rep_1", "rep_1", {}],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],

@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import type { Route } from "playwright-core"
 import * as Dashboard from "./support/Dashboard.ts"
 
 const { password } = Dashboard
@@ -99,6 +100,36 @@ const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
         assert.isTrue(await dialog.getByRole("button", { name: "Delete account" }).isDisabled())
         await confirmation.fill("")
         await page.keyboard.type(person.email)
+        await page.keyboard.press("Enter")
+        await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor()
+        assert.strictEqual((await person.call("GET", "/v1/me")).status, 401)
+      })
+    })
+  )
+
+  it.effect("asks for the password in place where an action needs a fresh sign-in, and then does it", () =>
+    Effect.gen(function* () {
+      const person = yield* Dashboard.signedIn()
+      const { page } = person
+      person.expectComplaint(/40[13]/)
+      yield* Effect.promise(async () => {
+        // The server's answer to a session that is older than ten minutes.
+        const stale = { error: "fresh_sign_in_required", message: "Sign in again.", request_id: "r" }
+        const answer = (route: Route) => route.fulfill({ status: 403, json: stale })
+        await page.route("**/v1/account", answer)
+        await person.open("/dashboard/account", "Account")
+        await page.getByRole("button", { name: "Delete account" }).click()
+        await page.getByLabel(`Type ${person.email} to confirm`).fill(person.email)
+        await page.keyboard.press("Enter")
+        const dialog = page.getByRole("dialog", { name: "Confirm that it is you" })
+        await dialog.waitFor()
+        await Dashboard.expectAccessible(page)
+        await page.keyboard.press("Escape")
+        await page.getByText("Sign in again.").waitFor()
+        await page.getByRole("dialog").getByRole("button", { name: "Delete account" }).click()
+        await dialog.getByText(person.email).waitFor()
+        await page.unroute("**/v1/account", answer)
+        await dialog.getByLabel("Password").fill(password)
         await page.keyboard.press("Enter")
         await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor()
         assert.strictEqual((await person.call("GET", "/v1/me")).status, 401)

@@ -24,6 +24,7 @@ const examples: { readonly [Code in keyof typeof schemas]: ReadonlyArray<ApiErro
   unsupported_parameter: [new domain.UnsupportedParameter({ message })],
   unauthorized: [domain.unauthorized],
   forbidden: [new domain.Forbidden({ message })],
+  fresh_sign_in_required: [domain.freshSignInRequired],
   not_found: [new domain.NotFound({ message })],
   quota_exceeded: [
     new domain.QuotaExceeded({ ...quota, resetsAt: 1_790_000_000_123 }),
@@ -35,6 +36,7 @@ const examples: { readonly [Code in keyof typeof schemas]: ReadonlyArray<ApiErro
   upstream_error: [new domain.UpstreamError({ message })],
   upstream_timeout: [new domain.UpstreamTimeout({ message })],
   idempotency_in_progress: [domain.idempotencyInProgress],
+  last_owner: [new domain.LastOwner({ message })],
   no_subscription: [new domain.NoSubscription({ message })],
   plan_unchanged: [new domain.PlanUnchanged({ message })],
   payment_failed: [new domain.PaymentFailed({ message })],

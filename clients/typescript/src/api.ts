@@ -203,6 +203,15 @@ export interface ErrorRow {
   readonly message: string
 }
 
+/** The caller is not allowed to do this. The message says who is. */
+export interface Forbidden {
+  readonly error: "forbidden"
+  /** Human-readable, safe to show to an end user */
+  readonly message: string
+  /** Same value as the X-Request-Id response header */
+  readonly request_id: string
+}
+
 /** The first request with the same Idempotency-Key is still running. Nothing was charged. Retry after the number of seconds in Retry-After. */
 export interface IdempotencyInProgress {
   readonly error: "idempotency_in_progress"
@@ -584,4 +593,4 @@ export interface UpstreamTimeout {
 }
 
 /** The errors that the API answers, by their code in `error` */
-export type ApiError = IdempotencyInProgress | InternalError | InvalidRequest | NotFound | PageUnreadable | QuotaExceeded | RateLimited | Unauthorized | UnsupportedGeo | UnsupportedParameter | UpstreamError | UpstreamTimeout
+export type ApiError = Forbidden | IdempotencyInProgress | InternalError | InvalidRequest | NotFound | PageUnreadable | QuotaExceeded | RateLimited | Unauthorized | UnsupportedGeo | UnsupportedParameter | UpstreamError | UpstreamTimeout

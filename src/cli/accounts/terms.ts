@@ -80,7 +80,8 @@ export const setEmail = Command.make(
   Effect.fn(function* (input) {
     const accounts = yield* Accounts
     const people = yield* People
-    const change = Effect.tap(accounts.setEmail(input.id, input.email), () => people.setEmail(input.id, input.email))
+    const before = yield* accounts.byId(input.id)
+    const change = Effect.tap(accounts.setEmail(input.id, input.email), () => people.setEmail(before, input.email))
     yield* printAccount(yield* audited(change, ({ id }) => ({ command: "account set-email", subject: id })))
   })
-).pipe(Command.withDescription("Change the email address of an account, which is also its sign-in address"))
+).pipe(Command.withDescription("Change the email address of an account, and of its member who signs in with it"))

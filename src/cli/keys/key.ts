@@ -38,6 +38,7 @@ const keyJson = (key: ApiKey) => ({
   mode: key.mode,
   hint: key.hint,
   created_at: time(key.createdAt),
+  created_by: key.createdBy ?? null,
   last_used_at: time(key.lastUsedAt),
   revoked_at: time(key.revokedAt),
   expires_at: time(key.bounds.expiresAt),

@@ -41,6 +41,13 @@ const endListeners = new Set<Listener>()
 
 export const onSessionEnd = (listener: Listener): void => void endListeners.add(listener)
 
+let askPerson: () => Promise<boolean> = async () => false
+
+/** The dashboard's way to let the person sign in again in place. Resolves to false if the person does not. */
+export const onFreshSignInNeeded = (ask: () => Promise<boolean>): void => {
+  askPerson = ask
+}
+
 const noIssues = {}
 
 const withoutAnswer = (code: "offline" | "aborted"): ApiError => ({
@@ -132,7 +139,9 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
     // The types in `Routes` come from the API's own schemas, so a successful body has that type.
     if (response.ok) return { ok: true, value: value as Answer<R>, headers: response.headers, durationMs }
     if (response.status === 401 && address.startsWith("/v1/")) for (const listener of endListeners) listener()
-    return { ok: false, error: errorOf(response, value), headers: response.headers, durationMs }
+    const error = errorOf(response, value)
+    if (error.code === "fresh_sign_in_required" && (await askPerson())) return await call(route, input)
+    return { ok: false, error, headers: response.headers, durationMs }
   } catch {
     const error = withoutAnswer(signal?.aborted === true ? "aborted" : "offline")
     return { ok: false, error, headers, durationMs: performance.now() - start }

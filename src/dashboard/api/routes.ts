@@ -11,7 +11,7 @@ import type {
   SecretRotation,
   WebhookChange
 } from "../../domain/webhooks/WebhookRequest.ts"
-import type { ConnectedApps, Sessions } from "../../http/groups/AccessGroup.ts"
+import type { ConnectedApps, SessionAccounts, Sessions } from "../../http/groups/AccessGroup.ts"
 import type { Account } from "../../http/groups/AccountGroup.ts"
 import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"
 import type { ApiKey, ApiKeys, IssuedApiKey } from "../../http/groups/KeysGroup.ts"
@@ -68,6 +68,7 @@ export interface Routes {
   "DELETE /v1/api-keys/{id}": Returns<Ignored> & Id
   "GET /v1/sessions": Returns<Wire<typeof Sessions>>
   "DELETE /v1/sessions/{session_id}": Returns<Ignored> & { readonly params: { readonly session_id: string } }
+  "GET /v1/session/account": Returns<Wire<typeof SessionAccounts>>
   "GET /v1/apps": Returns<Wire<typeof ConnectedApps>>
   "DELETE /v1/apps/{app_id}": Returns<Ignored> & { readonly params: { readonly app_id: string } }
   "GET /v1/account/export": Returns<Ignored>

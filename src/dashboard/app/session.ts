@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals"
-import { type ApiError, call, onSessionEnd } from "../api/client.ts"
+import { type ApiError, call, onFreshSignInNeeded, onSessionEnd } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { home, navigate, ownPlace, place } from "./router.ts"
 import { tabsOf } from "./tabs.ts"
@@ -17,6 +17,20 @@ export const me = computed(() => (session.value._tag === "open" ? session.value.
 
 /** True while the page asks for the password because its session ended. Typed text stays. */
 export const isExpired = signal(false)
+
+/** Set while an action waits for the person to sign in again. Called with false if they do not. */
+export const confirmation = signal<((isConfirmed: boolean) => void) | undefined>(undefined)
+
+const askPerson = (): Promise<boolean> =>
+  new Promise((resolve) => {
+    confirmation.value = (isConfirmed) => {
+      confirmation.value = undefined
+      resolve(isConfirmed)
+    }
+  })
+
+/** The address that the person signs in with, which is not always the account's. */
+export const ownEmail = signal("")
 
 /** A change makes the page read all of its data again. */
 export const epoch = signal(0)
@@ -38,6 +52,8 @@ export const loadSession = async (): Promise<void> => {
   const result = await call("GET /v1/me", {})
   if (result.ok) {
     session.value = { _tag: "open", me: result.value }
+    const accounts = await call("GET /v1/session/account", {})
+    ownEmail.value = accounts.ok ? accounts.value.email : result.value.email
   } else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 
@@ -97,6 +113,7 @@ const isReturn = (): boolean =>
 
 export const startSession = (): void => {
   onSessionEnd(onEnd)
+  onFreshSignInNeeded(askPerson)
   tabs.listen((message) => {
     if (openPaths.has(place.value.path)) return reloadAt(next())
     if (message !== "resumed") return location.reload()

@@ -30,6 +30,9 @@ export const failurePath = "/oauth/error"
 /** Linked in emails: setting a password on this page confirms the email address. */
 export const confirmPath = "/oauth/confirm"
 
+/** Linked in invitations to an account. */
+export const joinPath = "/oauth/join"
+
 export const authPath = "/api/auth"
 
 export const resourcePath = "/mcp"

@@ -4,6 +4,7 @@ import type { KeyMode } from "../keys/ApiKey.ts"
 import type { AnyTarget } from "../search/Target.ts"
 import type { Account } from "./Account.ts"
 import type { ToolScope } from "./OAuth.ts"
+import type { Role } from "./Role.ts"
 
 export type Principal =
   | KeyPrincipal
@@ -35,8 +36,14 @@ export interface PrincipalBounds {
 
 export interface SessionPrincipal {
   readonly _tag: "session"
+  /** The one of the person's accounts that the session uses. */
   readonly account: Account
   readonly sessionId: string
+  readonly personId: string
+  readonly memberId: string
+  readonly role: Role
+  /** True for ten minutes after the person signed in (R66). */
+  readonly isFresh: boolean
 }
 
 export interface AppPrincipal {

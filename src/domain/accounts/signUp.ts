@@ -11,5 +11,9 @@ export interface SignUpPolicy {
 export const isOpenTo = ({ domains }: SignUpPolicy, address: string): boolean =>
   domains.length === 0 || domains.includes(address.slice(address.lastIndexOf("@") + 1))
 
+/** For an address that an owner invited to their account. */
+export const isOpenToInvited = (policy: SignUpPolicy, address: string): boolean =>
+  policy.mode === "invite" || (policy.mode === "open" && isOpenTo(policy, address))
+
 export const signUpDeniedCode = "SIGN_UP_REFUSED"
 export const signUpLimitedCode = "SIGN_UP_LIMITED"

@@ -20,6 +20,8 @@ export interface ApiKey {
   /** The start of the secret and its last four characters, by which its owner recognizes it. */
   readonly hint: string
   readonly createdAt: number
+  /** The address of the person who created the key, or the first key of its rotations. */
+  readonly createdBy: string | undefined
   readonly lastUsedAt: number | undefined
   /** In the future while a rotated secret is still valid (R51). */
   readonly revokedAt: number | undefined

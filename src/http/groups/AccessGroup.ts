@@ -1,8 +1,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { accepting } from "../Callers.ts"
+import { AccountChoice } from "../../domain/accounts/MemberRequest.ts"
+import { everyRole, Role } from "../../domain/accounts/Role.ts"
+import { acceptingSessions } from "../Callers.ts"
 import { InternalError, NotFound } from "../errors.ts"
-import { Gates } from "../Gates.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment } from "../timestamps.ts"
 
 export const Session = Schema.Struct({
@@ -37,6 +39,19 @@ export const ConnectedApps = Schema.Struct({ apps: Schema.Array(ConnectedApp) })
 
 /** Accepts any string: an unknown ID is `not_found`, not `invalid_request`. */
 const idOf = (resource: string) => Schema.String.annotate({ description: `The ID of the ${resource}.` })
+
+export const SessionAccounts = Schema.Struct({
+  email: Schema.String.annotate({ description: "The address that the person signs in with" }),
+  accounts: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      email: Schema.String.annotate({ description: "The account's email address" }),
+      role: Role.annotate({ identifier: undefined }),
+      member_id: Schema.String.annotate({ description: "The person's own ID among the members" }),
+      is_current: Schema.Boolean.annotate({ description: "True for the account that this session uses" })
+    })
+  )
+}).annotate({ identifier: "SessionAccounts" })
 
 export class AccessGroup extends HttpApiGroup.make("access")
   .add(
@@ -75,9 +90,41 @@ export class AccessGroup extends HttpApiGroup.make("access")
         summary: "Disconnect an app",
         description: "Revokes the app's tokens immediately. The person must allow the app again to reconnect it."
       })
-    )
+    ),
+    HttpApiEndpoint.get("accounts", "/v1/session/account", {
+      success: SessionAccounts,
+      error: InternalError
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "listSessionAccounts",
+        summary: "The person's accounts",
+        description: "The accounts that the signed-in person is a member of, and the one that this session uses."
+      })
+    ),
+    HttpApiEndpoint.post("enter", "/v1/session/account", {
+      payload: AccountChoice,
+      success: HttpApiSchema.NoContent,
+      error: [NotFound, InternalError]
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "useAccount",
+          summary: "Use another account",
+          description: "The session uses the account from then on. Other sessions and apps keep theirs."
+        })
+      )
   )
-  .annotateEndpointsMerge(accepting("session"))
+  .pipe(
+    acceptingSessions({
+      sessions: everyRole,
+      endSession: everyRole,
+      apps: everyRole,
+      endApp: everyRole,
+      accounts: everyRole,
+      enter: everyRole
+    })
+  )
   .middleware(Gates)
   .annotateMerge(
     OpenApi.annotations({

@@ -1,10 +1,11 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { everyRole, ownerOnly } from "../../domain/accounts/Role.ts"
 import { SoldPlan } from "../../domain/billing/BillingRequest.ts"
 import { Plan } from "../../domain/credits/Plan.ts"
 import { KeyMode } from "../../domain/keys/ApiKey.ts"
-import { accepting } from "../Callers.ts"
-import { InternalError } from "../errors.ts"
+import { accepting, acceptingSessions, NeedsFreshSignIn } from "../Callers.ts"
+import { FreshSignInRequired, InternalError } from "../errors.ts"
 import { Gates } from "../Gates.ts"
 import { Moment } from "../timestamps.ts"
 import { ApiKey } from "./KeysGroup.ts"
@@ -86,34 +87,34 @@ export class AccountGroup extends HttpApiGroup.make("account")
           description: "The connection test: a 200 means the credential is valid. Costs no credit."
         })
       )
-      .annotateMerge(accepting("key", "session", "marketplace")),
+      .annotateMerge(accepting("key", "marketplace")),
     HttpApiEndpoint.get("export", "/v1/account/export", {
       success: AccountExport,
       error: InternalError
-    })
-      .annotateMerge(
-        OpenApi.annotations({
-          identifier: "exportAccount",
-          summary: "Export the account's data",
-          description:
-            "Returns the account, payments, API keys, webhooks and complete query log, newest first, as one JSON document."
-        })
-      )
-      .annotateMerge(accepting("session")),
+    }).annotateMerge(
+      OpenApi.annotations({
+        identifier: "exportAccount",
+        summary: "Export the account's data",
+        description:
+          "Returns the account, payments, API keys, webhooks and complete query log, newest first, as one JSON document."
+      })
+    ),
     HttpApiEndpoint.delete("remove", "/v1/account", {
       success: HttpApiSchema.NoContent,
-      error: InternalError
+      error: [FreshSignInRequired, InternalError]
     })
+      .annotate(NeedsFreshSignIn, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "deleteAccount",
           summary: "Delete the account",
           description:
-            "Deletes the person's data: email address, sign-ins, key names and query texts. Sessions and keys stop working " +
-            "within 10 seconds, and the payment provider cancels the subscription. Payment records are kept, and the email address cannot get another trial."
+            "Deletes the data of the account and of people who are members of no other: email addresses, sign-ins, key names and " +
+            "query texts. Sessions and keys stop working within 10 seconds, and the payment provider cancels the subscription. " +
+            "Payment records are kept, and the email address cannot get another trial. Needs a sign-in within the last ten minutes."
         })
       )
-      .annotateMerge(accepting("session"))
   )
+  .pipe(acceptingSessions({ me: everyRole, export: ownerOnly, remove: ownerOnly }))
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Account", description: "The calling account" })) {}

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { payers } from "../../domain/accounts/Role.ts"
 import {
   BillingSync,
   CheckoutRequest,
@@ -9,7 +10,7 @@ import {
   SoldPlan
 } from "../../domain/billing/BillingRequest.ts"
 import { Plan } from "../../domain/credits/Plan.ts"
-import { accepting } from "../Callers.ts"
+import { acceptingSessions } from "../Callers.ts"
 import {
   BillingBusy,
   BillingUnavailable,
@@ -186,7 +187,16 @@ export class BillingGroup extends HttpApiGroup.make("billing")
         })
       )
   )
-  .annotateEndpointsMerge(accepting("session"))
+  .pipe(
+    acceptingSessions({
+      state: payers,
+      checkout: payers,
+      plan: payers,
+      packs: payers,
+      portal: payers,
+      sync: payers
+    })
+  )
   .middleware(Gates)
   .annotateMerge(
     OpenApi.annotations({ title: "Billing", description: "Purchases of the signed-in account. Prices are in US cents" })

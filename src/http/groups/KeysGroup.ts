@@ -1,10 +1,11 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { builders, readers } from "../../domain/accounts/Role.ts"
 import { KeyId, KeyMode } from "../../domain/keys/ApiKey.ts"
 import { BudgetPeriod } from "../../domain/keys/KeyBounds.ts"
 import { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
 import { AnyTarget } from "../../domain/search/Target.ts"
-import { accepting } from "../Callers.ts"
+import { acceptingSessions } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { BodyIsOptional, Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
@@ -24,6 +25,9 @@ const fields = {
   type: KeyMode,
   hint: Schema.String.annotate({ description: "The first characters and the last four characters of the secret" }),
   created_at: Moment,
+  created_by: Schema.NullOr(Schema.String).annotate({
+    description: "The email address of the person who created the key; null for an operator, or if the person is gone"
+  }),
   last_used_at: momentOrNull("To the minute; null if the key was never used"),
   revoked_at: momentOrNull("Null while the key is active. In the future during the grace period of a rotated key"),
   expires_at: momentOrNull("Null if the key does not expire"),
@@ -116,6 +120,6 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       })
     )
   )
-  .annotateEndpointsMerge(accepting("session"))
+  .pipe(acceptingSessions({ list: readers, create: builders, bind: builders, rotate: builders, revoke: builders }))
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "API keys", description: "The signed-in account's API keys" })) {}

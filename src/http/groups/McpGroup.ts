@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { accepting, SpendsCredits } from "../Callers.ts"
+import { builders } from "../../domain/accounts/Role.ts"
+import { accepting, acceptingSessions, SpendsCredits } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
 import { Gates } from "../Gates.ts"
 
@@ -56,7 +57,8 @@ export class McpGroup extends HttpApiGroup.make("mcp")
       })
     )
   )
-  .annotateEndpointsMerge(accepting("key", "oauth", "session"))
+  .annotateEndpointsMerge(accepting("key", "oauth"))
+  .pipe(acceptingSessions({ mcp: builders }))
   .annotateEndpoints(SpendsCredits, true)
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "MCP", description: "Search for agents" })) {}

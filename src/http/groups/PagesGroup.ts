@@ -1,8 +1,9 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { builders } from "../../domain/accounts/Role.ts"
 import { PageResult } from "../../domain/pages/PageBody.ts"
 import { PageParameters } from "../../domain/pages/PageRequest.ts"
 import { PagesRequest, PagesResult } from "../../domain/pages/PagesRequest.ts"
-import { accepting, SpendsCredits, TakesIdempotencyKey } from "../Callers.ts"
+import { accepting, acceptingSessions, SpendsCredits, TakesIdempotencyKey } from "../Callers.ts"
 import {
   IdempotencyInProgress,
   InternalError,
@@ -56,7 +57,8 @@ export class PagesGroup extends HttpApiGroup.make("pages")
       })
     )
   )
-  .annotateEndpointsMerge(accepting("key", "session", "marketplace"))
+  .annotateEndpointsMerge(accepting("key", "marketplace"))
+  .pipe(acceptingSessions({ page: builders, pages: builders }))
   .annotateEndpoints(SpendsCredits, true)
   .annotateEndpoints(TakesIdempotencyKey, true)
   .middleware(Gates)

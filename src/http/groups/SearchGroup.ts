@@ -1,9 +1,10 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { builders } from "../../domain/accounts/Role.ts"
 import { BulkRequest } from "../../domain/search/BulkRequest.ts"
 import { BulkResult } from "../../domain/search/BulkResult.ts"
 import { SearchParameters } from "../../domain/search/SearchRequest.ts"
 import { SearchResult } from "../../domain/search/SearchResult.ts"
-import { accepting, SpendsCredits, TakesIdempotencyKey } from "../Callers.ts"
+import { accepting, acceptingSessions, SpendsCredits, TakesIdempotencyKey } from "../Callers.ts"
 import {
   IdempotencyInProgress,
   InternalError,
@@ -56,7 +57,8 @@ export class SearchGroup extends HttpApiGroup.make("search")
       })
     )
   )
-  .annotateEndpointsMerge(accepting("key", "session", "marketplace", "demo"))
+  .annotateEndpointsMerge(accepting("key", "marketplace", "demo"))
+  .pipe(acceptingSessions({ query: builders, bulk: builders }))
   .annotateEndpoints(SpendsCredits, true)
   .annotateEndpoints(TakesIdempotencyKey, true)
   .middleware(Gates)

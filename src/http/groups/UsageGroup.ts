@@ -1,12 +1,13 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { everyRole, readers } from "../../domain/accounts/Role.ts"
 import { Outcome, PublicReason } from "../../domain/log/LogEntry.ts"
 import { Cursor, HistoryParameters, RecentParameters } from "../../domain/log/QueryHistory.ts"
 import { Granularity, Grouping, UsageParameters } from "../../domain/log/Usage.ts"
 import { LoggedOptions } from "../../domain/options/SearchOptions.ts"
 import { AnyTarget, Safe } from "../../domain/search/Target.ts"
 import { UnreadableReason } from "../../domain/UnreadableReason.ts"
-import { accepting } from "../Callers.ts"
+import { acceptingSessions } from "../Callers.ts"
 import { InternalError, InvalidRequest } from "../errors.ts"
 import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
@@ -167,6 +168,6 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         })
       )
   )
-  .annotateEndpointsMerge(accepting("session"))
+  .pipe(acceptingSessions({ usage: everyRole, recent: readers, history: readers }))
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Usage", description: "Searches of the signed-in account" })) {}

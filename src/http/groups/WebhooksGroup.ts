@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { builders } from "../../domain/accounts/Role.ts"
 import { deliveryStatuses, EventType, eventTypes } from "../../domain/webhooks/Event.ts"
 import {
   DeliveryId,
@@ -10,7 +11,7 @@ import {
   SecretRotation,
   WebhookChange
 } from "../../domain/webhooks/WebhookRequest.ts"
-import { accepting } from "../Callers.ts"
+import { acceptingSessions } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { BodyIsOptional, Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
@@ -206,7 +207,20 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       })
     )
   )
-  .annotateEndpointsMerge(accepting("session"))
+  .pipe(
+    acceptingSessions({
+      list: builders,
+      create: builders,
+      settings: builders,
+      changeSettings: builders,
+      change: builders,
+      remove: builders,
+      test: builders,
+      rotate: builders,
+      deliveries: builders,
+      redeliver: builders
+    })
+  )
   .middleware(Gates)
   .annotateMerge(
     OpenApi.annotations({ title: "Webhooks", description: "The signed-in account's events, sent by POST and email" })

@@ -5,7 +5,7 @@ import type { ApiKey } from "../../domain/keys/ApiKey.ts"
 import { toChange } from "../../domain/keys/KeyBounds.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
 import { Api } from "../Api.ts"
-import { currentAccount } from "../Gates.ts"
+import { currentAccount, currentSession } from "../Gates.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -18,10 +18,10 @@ export const layer = HttpApiBuilder.group(
         return { api_keys: (yield* keys.list((yield* currentAccount).id)).map(toKey) }
       }),
       create: Effect.fnUntraced(function* ({ payload: { name, type = "live", ...bounds } }) {
-        const account = yield* currentAccount
+        const { account, personId } = yield* currentSession
         // An account deleted after authentication has no valid credential.
         const issued = keys
-          .create(account.id, { label: name, mode: type, bounds: toChange(bounds) })
+          .create(account.id, { label: name, mode: type, bounds: toChange(bounds), createdBy: personId })
           .pipe(Effect.catchTag("not_found", () => Effect.fail(unauthorized)))
         return toIssued(yield* issued)
       }),
@@ -44,6 +44,7 @@ export const toKey = (key: ApiKey) => ({
   type: key.mode,
   hint: key.hint,
   created_at: key.createdAt,
+  created_by: key.createdBy ?? null,
   last_used_at: key.lastUsedAt ?? null,
   revoked_at: key.revokedAt ?? null,
   expires_at: key.bounds.expiresAt ?? null,

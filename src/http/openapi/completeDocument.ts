@@ -1,5 +1,6 @@
 import { Predicate } from "effect"
 import { dashboardHeader } from "../../domain/accounts/CallingPage.ts"
+import { everyRole } from "../../domain/accounts/Role.ts"
 import { PagesLine } from "../../domain/pages/PagesRequest.ts"
 import { BulkLine } from "../../domain/search/BulkResult.ts"
 import { quotaHeaderNames, rateLimitHeaderNames } from "../headerNames.ts"
@@ -151,6 +152,19 @@ const linesOf = (name: string): Json => {
 
 const lines: Readonly<Record<string, Json>> = { bulk: linesOf("BulkLine"), pages: linesOf("PagesLine") }
 
+/** The gates declare a 403 for each endpoint, but an endpoint for all roles refuses none. */
+const dropUnusedForbidden = (operation: Json, responses: Json): void => {
+  const roles = operation["x-roles"]
+  const isForAll = !Array.isArray(roles) || roles.length === everyRole.length
+  // Another reason for a 403 makes the schema a union.
+  if (
+    isForAll &&
+    JSON.stringify(responses["403"] ?? {}).includes(`"schema":{"$ref":"#/components/schemas/Forbidden"}`)
+  ) {
+    delete responses["403"]
+  }
+}
+
 const completeOperation = (operation: Json): void => {
   const id = String(operation.operationId)
   showExample(operation.requestBody, requestExamples[id])
@@ -160,7 +174,9 @@ const completeOperation = (operation: Json): void => {
     ...parameters.filter(Predicate.isObject).map(completeParameter),
     ...(repeatable.has(id) ? [idempotencyKey] : [])
   ]
-  for (const [status, response] of Object.entries(Predicate.isObject(operation.responses) ? operation.responses : {})) {
+  const all = Predicate.isObject(operation.responses) ? operation.responses : {}
+  dropUnusedForbidden(operation, all)
+  for (const [status, response] of Object.entries(all)) {
     if (!Predicate.isObject(response)) continue
     response.headers = headerReferences(responseHeaders(operation, status))
     if (status.startsWith("2")) showExample(response, responseExamples[id])

@@ -76,6 +76,7 @@ const key = {
   type: "live",
   hint: "sk_live_7Hq2…x9Zk",
   created_at: "2026-03-01T08:00:00.000Z",
+  created_by: "ada@example.com",
   last_used_at: null,
   revoked_at: null,
   expires_at: "2026-06-01T00:00:00.000Z",
@@ -83,6 +84,15 @@ const key = {
   targets: ["alpha_search", "gamma_search"],
   networks: ["203.0.113.0/24", "2001:db8::/32"]
 }
+
+const member = {
+  id: "mem_4d1f8b7a2c9e46035e6d7c8b9a0f1234",
+  email: "grace@example.com",
+  role: "developer",
+  status: "invited"
+}
+
+const accountId = "acc_2b7d1f60c8935e6c8b1a3f0d4c579a4e"
 
 const issued = { ...key, secret: "sk_live_…" }
 
@@ -185,7 +195,7 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   app_id: appId
 }
 
-export const idExamples: ReadonlyArray<string> = [keyId, webhook.id, delivery.id]
+export const idExamples: ReadonlyArray<string> = [keyId, member.id, webhook.id, delivery.id]
 
 export const requestExamples: Readonly<Record<string, unknown>> = {
   bulk: { queries: ["http caching", { query: "etag", num: 5 }], target: "alpha_search" },
@@ -193,6 +203,9 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   createApiKey: newKey,
   changeApiKey: { budget: { credits: 2000, period: "day" }, targets: null },
   rotateApiKey: { grace_seconds: 3600 },
+  inviteMember: { email: member.email, role: member.role },
+  changeMember: { role: "viewer" },
+  useAccount: { account_id: accountId },
   openCheckout: { plan: "growth" },
   changePlan: { plan: "business" },
   buyPack: { credits: 10000 },
@@ -266,6 +279,14 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
   createApiKey: { ...issued, budget: { ...key.budget, spent: 0 } },
   changeApiKey: { ...key, budget: { ...key.budget, credits: 2000 }, targets: null },
   rotateApiKey: issued,
+  listMembers: { members: [{ ...member, status: "active", role: "owner", email: "ada@example.com" }, member] },
+  inviteMember: member,
+  resendInvitation: member,
+  changeMember: { ...member, role: "viewer" },
+  listSessionAccounts: {
+    email: "ada@example.com",
+    accounts: [{ id: accountId, email: "ada@example.com", role: "owner", member_id: member.id, is_current: true }]
+  },
   listSessions: {
     sessions: [
       {

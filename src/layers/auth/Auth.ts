@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import * as AuthRoutesBetterAuth from "./AuthRoutesBetterAuth.ts"
 import * as Library from "./betterAuth/Library.ts"
 import type { SignInOptions } from "./betterAuth/Options.ts"
+import * as MembersBetterAuth from "./MembersBetterAuth.ts"
 import * as AccessTokensBetterAuth from "./oauth/AccessTokensBetterAuth.ts"
 import * as AuthorizationRequestsBetterAuth from "./oauth/AuthorizationRequestsBetterAuth.ts"
 import * as ConnectedAppsBetterAuth from "./oauth/ConnectedAppsBetterAuth.ts"
@@ -13,6 +14,7 @@ export const layer = (options: SignInOptions) =>
     SessionsBetterAuth.layer(options),
     AccessTokensBetterAuth.layer(options),
     ConnectedAppsBetterAuth.layer,
+    MembersBetterAuth.layer(options),
     Layer.mergeAll(
       SignInBetterAuth.layer(options),
       AuthorizationRequestsBetterAuth.layer(options),

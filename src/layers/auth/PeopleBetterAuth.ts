@@ -11,7 +11,7 @@ import { endTokens } from "./betterAuth/EndTokens.ts"
 import type { SecretOptions } from "./betterAuth/Options.ts"
 import { storeResetToken, tokenCharacters } from "./ResetToken.ts"
 
-const personRow = rowOf(Schema.Struct({ id: Schema.String, account_id: Schema.NullOr(Schema.String) }))
+const claimRow = rowOf(Schema.Struct({ person: Schema.NullOr(Schema.String), may_enter: Schema.Boolean }))
 const expiryRow = rowOf(Schema.Struct({ expires_at: Schema.Date }))
 
 interface Deps extends SecretOptions {
@@ -21,7 +21,8 @@ interface Deps extends SecretOptions {
 
 const endSessions = ({ sql }: Deps) =>
   Effect.fn("People.endSessions")(function* (accountId: string) {
-    const people = yield* idRows(sql`select id from auth_users where account_id = ${accountId}`)
+    const people = yield* idRows(sql`
+      select user_id as id from members where account_id = ${accountId} and user_id is not null`)
     const ended = yield* Effect.forEach(people, ({ id }) =>
       Effect.andThen(endTokens(sql, id), idRows(sql`delete from auth_sessions where user_id = ${id} returning id`))
     )
@@ -30,13 +31,16 @@ const endSessions = ({ sql }: Deps) =>
 
 const setEmail = ({ sql }: Deps) =>
   Effect.fn("People.setEmail")(
-    function* (accountId: string, email: string) {
+    function* (account: Pick<Account, "email" | "id">, email: string) {
       const address = normalizeEmail(email)
-      yield* sql`delete from auth_users where email = ${address} and account_id is null and not email_verified`
+      yield* sql`
+        delete from auth_users u where u.email = ${address} and not u.email_verified
+          and not exists (select from members m where m.user_id = u.id)`
       const person = yield* idRow(sql`
-        update auth_users set email = ${address}, email_verified = false, updated_at = clock_timestamp()
-        where account_id = ${accountId} and email <> ${address}
-        returning id`)
+        update auth_users u set email = ${address}, email_verified = false, updated_at = clock_timestamp()
+        where u.email = ${account.email} and u.email <> ${address}
+          and exists (select from members m where m.user_id = u.id and m.account_id = ${account.id})
+        returning u.id`)
       if (person !== undefined) yield* sql`delete from auth_verifications where value = ${person.id}`
     },
     sql.withTransaction,
@@ -46,23 +50,29 @@ const setEmail = ({ sql }: Deps) =>
   )
 
 /** A random token of 128 bits, in the library's format so that a rotation of the secret can find it. */
-const makeToken = ({ ids }: Deps) =>
+export const makeToken = ({ ids }: Pick<Deps, "ids">) =>
   Effect.map(ids.entropy(tokenCharacters / 2), (bytes) => Buffer.from(bytes).toString("hex"))
 
-/** A person who signed up with the account's address joins the account at a sign-in, once the address is confirmed. */
-const personOf = Effect.fnUntraced(function* (deps: Deps, { email, id }: Account) {
-  const { sql } = deps
-  const person = yield* personRow(sql`
-    select id, account_id from auth_users where account_id = ${id} or email = ${email}
-    order by account_id = ${id} desc nulls last limit 1 for update`)
-  if (person !== undefined) {
-    return person.account_id === null || person.account_id === id ? person.id : yield* PersonError.taken(email)
-  }
+/** Without a password. The person chooses one with a link. */
+export const makePerson = Effect.fnUntraced(function* (deps: Pick<Deps, "ids" | "sql">, email: string) {
   const made = yield* makeToken(deps)
-  yield* sql`
+  yield* deps.sql`
     insert into auth_users (id, email, email_verified, name, created_at, updated_at)
     values (${made}, ${email}, false, ${email.split("@", 1).join("")}, clock_timestamp(), clock_timestamp())`
   return made
+})
+
+/** The person of the account's address joins an account without members at a sign-in, once the address is confirmed. */
+const personOf = Effect.fnUntraced(function* (deps: Deps, { email, id }: Account) {
+  const { sql } = deps
+  yield* sql`select from auth_users where email = ${email} for update`
+  const claim = yield* claimRow(sql`
+    select (select id from auth_users where email = ${email}) as person,
+      not exists (select from members where account_id = ${id} and user_id is not null) or exists (
+        select from members m join auth_users u on u.id = m.user_id where m.account_id = ${id} and u.email = ${email}
+      ) as may_enter`)
+  if (claim?.may_enter !== true) return yield* PersonError.notMember(id, email)
+  return claim.person ?? (yield* makePerson(deps, email))
 })
 
 const makeSignInLink = (deps: Deps) =>

@@ -1,5 +1,6 @@
-import { Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { roles } from "../../domain/accounts/Role.ts"
 import { budgetOfApp } from "../../domain/credits/Budget.ts"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
 import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
@@ -9,31 +10,45 @@ import { columnsOf, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
+import { accountAccess } from "./betterAuth/EndTokens.ts"
 import type { SecretOptions } from "./betterAuth/Options.ts"
 
+const freshFor = Duration.minutes(10)
+
 const accountColumns = columnsOf(AccountRow, "a")
-const sessionRow = rowOf(Schema.Struct({ ...AccountRow.fields, session_id: Schema.String }))
+const sessionRow = rowOf(
+  Schema.Struct({
+    ...AccountRow.fields,
+    session_id: Schema.String,
+    user_id: Schema.String,
+    member_id: Schema.String,
+    role: Schema.Literals(roles),
+    is_fresh: Schema.Boolean
+  })
+)
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly secrets: Keyring
 }
 
-/** Reads the session on every request, so that a session ends on all replicas at once. */
+/** Reads the session on every request, so that a session or membership ends on all replicas at once. */
 const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate"] =>
   Effect.fn("Sessions.authenticate")(function* (cookie) {
     const token = tokenOf(secrets, cookie)
     if (token === undefined) return yield* unauthorized
     const row = yield* retryTransient(
       sessionRow(sql`
-          select ${sql.literal(accountColumns)}, s.id as session_id
+          select ${sql.literal(accountColumns)}, s.id as session_id, s.user_id, m.id as member_id, m.role,
+            s.created_at > clock_timestamp() - ${Duration.toMillis(freshFor)} * interval '1 millisecond' as is_fresh
           from auth_sessions s
-          join auth_users u on u.id = s.user_id
-          join accounts a on a.id = u.account_id and a.deleted_at is null
+          join members m on m.user_id = s.user_id and m.account_id = s.account_id
+          join accounts a on a.id = s.account_id and a.deleted_at is null
           where s.digest = any (${digestsOf(secrets, "session", token)}::text[]) and s.expires_at > clock_timestamp()`)
     )
     if (row === undefined) return yield* unauthorized
-    return { _tag: "session" as const, account: toAccount(row), sessionId: row.session_id }
+    const { is_fresh: isFresh, member_id: memberId, role, session_id: sessionId, user_id: personId } = row
+    return { _tag: "session" as const, account: toAccount(row), sessionId, personId, memberId, role, isFresh }
   }, dieOnSqlError)
 
 const openRows = rowsOf(
@@ -47,11 +62,10 @@ const openRows = rowsOf(
 )
 
 const list = ({ sql }: Deps): Sessions["Service"]["list"] =>
-  Effect.fn("Sessions.list")(function* (accountId) {
+  Effect.fn("Sessions.list")(function* (personId) {
     const rows = yield* openRows(sql`
       select s.id, s.created_at, s.updated_at, s.expires_at, s.user_agent
-      from auth_sessions s join auth_users u on u.id = s.user_id
-      where u.account_id = ${accountId} and s.expires_at > clock_timestamp()
+      from auth_sessions s where s.user_id = ${personId} and s.expires_at > clock_timestamp()
       order by s.updated_at desc, s.id limit ${maxListedSessions}`)
     return rows.map((row) => ({
       id: row.id,
@@ -62,24 +76,29 @@ const list = ({ sql }: Deps): Sessions["Service"]["list"] =>
     }))
   }, Effect.orDie)
 
-const unknownSession = new NotFound({ message: "The account has no such session." })
+const unknownSession = new NotFound({ message: "You have no such session." })
 
 const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
-  Effect.fn("Sessions.end")(function* (accountId, sessionId) {
+  Effect.fn("Sessions.end")(function* (personId, sessionId) {
     // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
-    const people = yield* idRows(sql`select id from auth_users where account_id = ${accountId} for update`)
+    yield* sql`select 1 from auth_users where id = ${personId} for update`
     const ended = yield* idRows(sql`
-        delete from auth_sessions where id = ${sessionId} and ${sql.in(
-          "user_id",
-          people.map(({ id }) => id)
-        )} returning id`)
+      delete from auth_sessions where id = ${sessionId} and user_id = ${personId} returning id`)
     if (ended.length === 0) return yield* unknownSession
   }, inTransaction(sql))
 
 const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   Effect.fn("Sessions.forget")(function* (accountId) {
-    // Foreign keys delete the person's sessions, identities and tokens.
-    const people = yield* idRows(sql`delete from auth_users where account_id = ${accountId} returning id`)
+    yield* sql`
+      select 1 from auth_users where id in (select user_id from members where account_id = ${accountId}) for update`
+    // Foreign keys delete the people's memberships, sessions, identities and tokens.
+    const people = yield* idRows(sql`
+      delete from auth_users u where u.id in (select user_id from members where account_id = ${accountId})
+        and not exists (select from members m where m.user_id = u.id and m.account_id <> ${accountId})
+      returning u.id`)
+    for (const table of [...accountAccess, "members"]) {
+      yield* sql`delete from ${sql(table)} where account_id = ${accountId}`
+    }
     yield* sql`delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})`
     yield* sql`delete from auth_verifications where ${sql.in(
       "value",

@@ -41,8 +41,11 @@ export const makeSignUps = Effect.fnUntraced(function* (policy: SignUpPolicy, at
   const isInvited = Effect.fnUntraced(function* (email: string) {
     const row = yield* invitedRow(sql`
       select exists (
-        select from accounts a left join auth_users u on u.account_id = a.id
-        where a.email = ${email} and a.email <> '' and a.deleted_at is null and u.id is null
+        select from accounts a
+        where a.email = ${email} and a.email <> '' and a.deleted_at is null
+          and not exists (select from members m where m.account_id = a.id and m.user_id is not null)
+      ) or exists (
+        select from members m where m.email = ${email} and m.expires_at > clock_timestamp()
       ) as is_invited`)
     return row?.is_invited === true
   })

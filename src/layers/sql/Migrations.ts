@@ -68,7 +68,8 @@ const initialFiles = [
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_initial": Effect.forEach(initialFiles, runFile, { discard: true }),
-  "0002_app_use": runFile("app_use.sql")
+  "0002_app_use": runFile("app_use.sql"),
+  "0003_members": runFile("members.sql")
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

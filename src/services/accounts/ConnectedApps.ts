@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { SessionPrincipal } from "../../domain/accounts/Principal.ts"
 import type { NotFound } from "../../domain/errors.ts"
 
 /** Times are Unix milliseconds. */
@@ -17,14 +18,19 @@ export interface ConnectedApp {
 
 export const maxListedApps = 100
 
+/** A person in one of their accounts. */
+export interface PersonInAccount extends Pick<SessionPrincipal, "personId"> {
+  readonly accountId: string
+}
+
 export class ConnectedApps extends Context.Service<
   ConnectedApps,
   {
     /** Newest first, at most `maxListedApps`. */
-    readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<ConnectedApp>>
+    readonly list: (person: PersonInAccount) => Effect.Effect<ReadonlyArray<ConnectedApp>>
     /** Undefined removes the limit. Takes effect immediately. */
     readonly limit: (accountId: string, clientId: string, dailyCredits: number | undefined) => Effect.Effect<void>
     /** Also revokes its tokens. */
-    readonly end: (accountId: string, appId: string) => Effect.Effect<void, NotFound>
+    readonly end: (person: PersonInAccount, appId: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/accounts/ConnectedApps") {}

@@ -14,6 +14,12 @@ export class PersonError extends OperatorError("PersonError") {
     return new PersonError({ message: `${email} is already used to sign in. Choose another address.` })
   }
 
+  static notMember(accountId: string, email: string): PersonError {
+    return new PersonError({
+      message: `No member of ${accountId} signs in with ${email}. See them with: member list --account ${accountId}`
+    })
+  }
+
   static withoutAddress(accountId: string): PersonError {
     return new PersonError({
       message: `Nobody can sign in to ${accountId} because it has no email address. Set one first.`
@@ -25,14 +31,18 @@ export class PersonError extends OperatorError("PersonError") {
 export class People extends Context.Service<
   People,
   {
-    /** Ends all sessions and app tokens of the account's person, and returns the number of sessions. */
+    /** Ends all sessions and app tokens of the account's members, and returns the number of sessions. */
     readonly endSessions: (accountId: string) => Effect.Effect<number>
     /**
-     * Changes the address that the person signs in with, and invalidates links sent to the old one. With a mail server,
-     * the new address is confirmed at the next sign-in. Replaces an unconfirmed sign-up with the same address.
+     * Changes the address that the member with the account's address signs in with, and invalidates links sent to the old
+     * one. With a mail server, the new address is confirmed at the next sign-in. Replaces an unconfirmed sign-up with the
+     * same address.
      */
-    readonly setEmail: (accountId: string, email: string) => Effect.Effect<void, PersonError>
-    /** Creates a link to set a password and sign in. Creates the person if nobody has signed up for the account. */
+    readonly setEmail: (account: Pick<Account, "email" | "id">, email: string) => Effect.Effect<void, PersonError>
+    /**
+     * Creates a link to set the password of the account's address and sign in. Creates the person if nobody has signed up
+     * for the account. Fails if the account has members, but none with this address.
+     */
     readonly makeSignInLink: (account: Account) => Effect.Effect<SignInLink, PersonError>
   }
 >()("quarry/services/accounts/People") {}

@@ -28,10 +28,10 @@ export class Sessions extends Context.Service<
     /** All invalid cookies fail alike. A session that has ended is rejected by every replica at once. */
     readonly authenticate: (cookie: Redacted.Redacted) => Effect.Effect<SessionPrincipal, Unauthorized>
     /** Newest first, at most `maxListedSessions`. */
-    readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<OpenSession>>
+    readonly list: (personId: string) => Effect.Effect<ReadonlyArray<OpenSession>>
     /** Apps authorized in the session keep their access. */
-    readonly end: (accountId: string, sessionId: string) => Effect.Effect<void, NotFound>
-    /** Removes the person of an account: sessions, identities and address. */
+    readonly end: (personId: string, sessionId: string) => Effect.Effect<void, NotFound>
+    /** Ends all access to an account. Removes people who are members of no other: identities and address. */
     readonly forget: (accountId: string) => Effect.Effect<void>
   }
 >()("quarry/services/accounts/Sessions") {}

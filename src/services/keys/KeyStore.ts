@@ -14,6 +14,8 @@ export interface NewKeyOptions {
   readonly label: string
   readonly mode: KeyMode
   readonly bounds?: BoundsChange | undefined
+  /** The ID of the person. Undefined for an operator. */
+  readonly createdBy?: string | undefined
 }
 
 /** API keys. Only keyed digests of secrets are stored, so that a copy of the database reveals no key. */

@@ -1,4 +1,5 @@
 import type { ToolScope } from "../../domain/accounts/OAuth.ts"
+import type { Role } from "../../domain/accounts/Role.ts"
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
 import { maxBudgetCredits } from "../../domain/credits/Budget.ts"
 import { type Html, html } from "../../domain/html.ts"
@@ -139,7 +140,9 @@ const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path 
 
 export interface Consent {
   readonly request: AppRequest
-  readonly email: string
+  readonly account: { readonly id: string; readonly email: string }
+  /** The person's other accounts. */
+  readonly others: ReadonlyArray<{ readonly accountId: string; readonly email: string }>
   readonly scopes: ReadonlyArray<ToolScope>
   readonly dailyCredits?: string | undefined
   readonly notice?: string | undefined
@@ -164,7 +167,17 @@ const identityOf = ({ isOnDevice, verifiedHost }: AppRequest): Html => {
   return html`<p class="lead">Verified: <strong>${verifiedHost}</strong> publishes this app. ${limit}</p>`
 }
 
-export const consent = ({ dailyCredits, email, notice, request, scopes }: Consent): Page => ({
+/** A form of its own, so that Enter in the limit's field never switches the account. */
+const accountSwitcher = ({ others, request }: Pick<Consent, "others" | "request">): Html | undefined =>
+  others.length === 0
+    ? undefined
+    : html`<form method="post" action="/oauth/consent">
+${requestField(request)}
+<label>Use another of your accounts<select name="account">${others.map(({ accountId, email }) => html`<option value="${accountId}">${email}</option>`)}</select></label>
+<button class="plain" name="decision" value="switch">Switch account</button>
+</form>`
+
+export const consent = ({ account, dailyCredits, notice, others, request, scopes }: Consent): Page => ({
   title: `Allow ${request.appName}?`,
   body: html`<h1>Allow ${request.appName} to use your Quarry account?</h1>
 ${identityOf(request)}
@@ -173,15 +186,43 @@ ${noticeBox(notice)}
 ${scopes.map((scope) => grant(...scopeTexts[scope]))}${grant("See your plan and remaining credits", "It cannot see your searches, keys, or password.")}${grant("Stay connected", "Until it disconnects, is not used for 30 days, or you change your password.")}</ul>
 <dl>
 ${request.verifiedHost === undefined ? undefined : html`<dt>Verified host</dt><dd>${request.verifiedHost}</dd>`}
-<dt>Account</dt><dd>${email}</dd>
+<dt>Account</dt><dd>${account.email}</dd>
 <dt>Returns you to</dt><dd>${request.destination}</dd>
 </dl>
 <form method="post" action="/oauth/consent">
 ${requestField(request)}
+<input type="hidden" name="shown_account" value="${account.id}">
 <label>Daily credit limit (optional)<input type="number" name="daily_credits" min="1" max="${String(maxBudgetCredits)}" step="1" inputmode="numeric" value="${dailyCredits ?? ""}" placeholder="No limit but your plan's"></label>
 <div class="pair"><button class="plain" name="decision" value="deny" formnovalidate>Deny</button><button name="decision" value="allow">Allow</button></div>
 </form>
+${accountSwitcher({ others, request })}
 <p class="foot">Not you? <a href="/oauth/sign-in?${request.query}">Sign in with another account</a></p>`
+})
+
+export interface Join {
+  readonly token: string
+  readonly email: string
+  readonly role: Role
+  readonly account: { readonly email: string }
+}
+
+const roleTexts: Readonly<Record<Role, string>> = {
+  owner: "Owners may do everything, and manage the members.",
+  developer: "Developers search, and manage keys and webhooks. They see the log and usage.",
+  billing: "Billing members manage the plan and payments. They see the usage.",
+  viewer: "Viewers see the log, usage, and names of keys."
+}
+
+export const join = ({ account, email, role, token }: Join): Page => ({
+  title: "Join an account",
+  body: html`<h1>Join ${account.email} on Quarry?</h1>
+<p class="lead">as <strong>${role}</strong>. ${roleTexts[role]}</p>
+<dl><dt>Your address</dt><dd>${email}</dd></dl>
+<form method="post" action="/oauth/join">
+<input type="hidden" name="token" value="${token}">
+<button>Join</button>
+</form>
+<p class="foot">Don't know this account? Close this page, and nothing changes.</p>`
 })
 
 export interface ChoosePassword {

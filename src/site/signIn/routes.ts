@@ -8,6 +8,7 @@ import {
   consentPath,
   failurePath,
   forgotPasswordPath,
+  joinPath,
   protectedResource,
   protectedResourcePaths,
   resourceQueryOf,
@@ -19,6 +20,7 @@ import { apiErrorResponse } from "../../http/errors.ts"
 import { checkParameterCount } from "../../http/requests/query.ts"
 import type { AuthorizationRequests } from "../../services/accounts/AuthorizationRequests.ts"
 import type { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
+import type { Members } from "../../services/accounts/Members.ts"
 import type { Sessions } from "../../services/accounts/Sessions.ts"
 import type { SignIn } from "../../services/accounts/SignIn.ts"
 import type { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
@@ -31,11 +33,20 @@ import * as choosePassword from "./choosePassword.ts"
 import * as consent from "./consent.ts"
 import * as failure from "./failure.ts"
 import * as forgotPassword from "./forgotPassword.ts"
+import * as join from "./join.ts"
 import { type ErrorPage, tooManyRequests } from "./responses.ts"
 import * as signIn from "./signIn.ts"
 import * as signUp from "./signUp.ts"
 
-type PageServices = SignIn | AuthorizationRequests | ConnectedApps | Sessions | TrustedProxies | RateLimiter | Ids
+type PageServices =
+  | SignIn
+  | AuthorizationRequests
+  | ConnectedApps
+  | Members
+  | Sessions
+  | TrustedProxies
+  | RateLimiter
+  | Ids
 
 type Handler = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
@@ -88,6 +99,8 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", failurePath, appPage(failure.show)),
       HttpRouter.add("GET", confirmPath, page(choosePassword.show)),
       HttpRouter.add("POST", confirmPath, page(choosePassword.submit)),
+      HttpRouter.add("GET", joinPath, page(join.show)),
+      HttpRouter.add("POST", joinPath, page(join.submit)),
       HttpRouter.add("GET", stylePath, stylesheet),
       ...metadata(protectedResourcePaths, (url) => protectedResource(origin, resourceQueryOf(url))),
       ...metadata(authorizationServerPaths, () => authorizationServer(origin))

@@ -32,6 +32,7 @@ const key = (fields: Partial<Facts["keys"][number]>): Facts["keys"][number] => (
   type: "live",
   hint: "sk_live_ab…cdef",
   created_at: "2026-01-01T00:00:00.000Z",
+  created_by: null,
   last_used_at: null,
   revoked_at: null,
   expires_at: null,

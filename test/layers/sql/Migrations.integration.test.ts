@@ -25,7 +25,8 @@ const atNewDatabase = <A, E>(
 
 const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [1, "initial"],
-  [2, "app_use"]
+  [2, "app_use"],
+  [3, "members"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

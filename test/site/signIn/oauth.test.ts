@@ -97,7 +97,15 @@ const layerAt = (origin: string, signIn = signInWithOnePerson) =>
       cookieName: "quarry.session_token",
       authenticate: (cookie) =>
         Redacted.value(cookie) === "right"
-          ? Effect.succeed({ _tag: "session" as const, account, sessionId: "ses_1" })
+          ? Effect.succeed({
+              _tag: "session" as const,
+              account,
+              sessionId: "ses_1",
+              personId: "usr_1",
+              memberId: "mem_1",
+              role: "owner" as const,
+              isFresh: true
+            })
           : Effect.fail(unauthorized)
     }),
     Layer.succeed(Deployment, { origin, demoOrigin: undefined, corsOrigins: [] })

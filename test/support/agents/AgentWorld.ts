@@ -6,7 +6,7 @@ import * as EmailsLog from "../../../src/layers/auth/emails/EmailsLog.ts"
 import * as MarketplaceProxy from "../../../src/layers/auth/MarketplaceProxy.ts"
 import * as ClientDocumentsNode from "../../../src/layers/auth/oauth/ClientDocumentsNode.ts"
 import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
-import { ConnectedApps } from "../../../src/services/accounts/ConnectedApps.ts"
+import { ConnectedApps, type PersonInAccount } from "../../../src/services/accounts/ConnectedApps.ts"
 import { Credentials } from "../../../src/services/accounts/Credentials.ts"
 import { Deployment } from "../../../src/services/operations/Deployment.ts"
 import type { Keyring, SecretValue } from "../../../src/services/operations/Keyrings.ts"
@@ -113,7 +113,7 @@ export const makeWorld = Effect.gen(function* () {
       const [present] = secrets
       secrets = [secretOf(Number(present.fingerprint) + 1), present]
     }),
-    disconnect: (accountId: string, app: string) => server().disconnect(accountId, app),
+    disconnect: (person: PersonInAccount, app: string) => server().disconnect(person, app),
     makeBrowser,
     sql
   }

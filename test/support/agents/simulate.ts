@@ -24,6 +24,7 @@ interface Program {
   readonly name: string
   readonly email: string
   readonly accountId: string
+  readonly personId: string
   app: string
   appUsedAt: number
   family: Family
@@ -60,7 +61,7 @@ const signIn = Effect.fnUntraced(function* (world: World, email: string, app: st
 const makeProgram = Effect.fnUntraced(function* (world: World, index: number) {
   const email = yield* makeEmail
   const { json } = yield* world.makeBrowser().signUp(world.site, email)
-  const [row] = yield* world.sql<{ id: string }>`select account_id as id from auth_users where id = ${json.user.id}`
+  const [row] = yield* world.sql<{ id: string }>`select account_id as id from members where user_id = ${json.user.id}`
   const accountId = row?.id ?? assert.fail("no account")
   yield* world.sql`update wallets set balance = 1000000 where account_id = ${accountId}`
   const app = yield* Apps.makeApp(world.site)
@@ -71,6 +72,7 @@ const makeProgram = Effect.fnUntraced(function* (world: World, index: number) {
     name: `program ${index}`,
     email,
     accountId,
+    personId: String(json.user.id),
     app,
     appUsedAt: now,
     family: { tokens: [current], endedBy: undefined },
@@ -207,7 +209,7 @@ export const simulate = Effect.fnUntraced(function* (options: {
 
   const leave = Effect.fnUntraced(function* (program: Program) {
     if (random(2) === 0) {
-      yield* Effect.ignore(world.disconnect(program.accountId, program.app))
+      yield* Effect.ignore(world.disconnect(program, program.app))
       return end(program, "the person disconnected the program")
     }
     const browser = world.makeBrowser()

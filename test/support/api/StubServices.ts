@@ -10,7 +10,9 @@ import { AuthorizationRequests } from "../../../src/services/accounts/Authorizat
 import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
 import { ConnectedApps } from "../../../src/services/accounts/ConnectedApps.ts"
 import { Credentials } from "../../../src/services/accounts/Credentials.ts"
+import { Invitations } from "../../../src/services/accounts/Invitations.ts"
 import { Marketplace } from "../../../src/services/accounts/Marketplace.ts"
+import { Members } from "../../../src/services/accounts/Members.ts"
 import { Sessions } from "../../../src/services/accounts/Sessions.ts"
 import { SignIn } from "../../../src/services/accounts/SignIn.ts"
 import { Billing } from "../../../src/services/billing/Billing.ts"
@@ -77,6 +79,8 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
       hit: () =>
         Effect.succeed({ admitted: true, limit: 1000, remaining: 999, resetAtSeconds: 1, retryAfterSeconds: 1 })
     }),
+    Layer.mock(Members, {}),
+    Layer.mock(Invitations, {}),
     Layer.mock(Ledger, { allowance: () => Effect.succeed(allowance) }),
     Layer.mock(Bulk, {
       run: () =>

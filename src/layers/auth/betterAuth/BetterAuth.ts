@@ -144,6 +144,9 @@ const hooksOf = (deps: Deps) => {
       await PasswordHooks.after(deps, context)
       const { newSession } = context.context
       if (newSession === null) return
+      await bridge.run(
+        replaceSession(deps, context.getCookie(context.context.authCookies.sessionToken.name), newSession.session)
+      )
       const cookies = context.headers?.get("cookie") ?? null
       const value = await bridge.run(browsers.remember(cookies, newSession.user.id))
       context.setCookie(browsers.name, value, browsers.attributes)
@@ -294,12 +297,35 @@ const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
       )`
   )
 
+/** Signing in again in the same browser continues in the same account. The session that it replaces ends. */
+const replaceSession = Effect.fnUntraced(function* (
+  { options, sql }: Deps,
+  cookie: string | null | undefined,
+  { id, userId }: { readonly id: string; readonly userId: string }
+) {
+  const [, token] = /^([0-9A-Za-z]{32})\./.exec(cookie ?? "") ?? []
+  if (token === undefined) return
+  const digest = digestOf(options.secret, "session", token)
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
+      yield* sql`select 1 from auth_users where id = ${userId} for update`
+      yield* sql`
+        update auth_sessions s set account_id = m.account_id from auth_sessions old
+        join members m on m.user_id = old.user_id and m.account_id = old.account_id
+        where s.id = ${id} and old.digest = ${digest} and old.user_id = ${userId} and old.id <> s.id`
+      yield* sql`delete from auth_sessions where digest = ${digest} and user_id = ${userId} and id <> ${id}`
+    })
+  )
+})
+
 const prepareSession = async <
   Session extends { readonly userId: string; readonly userAgent?: string | null | undefined }
 >(
   { bridge, membership, sql }: Deps,
   session: Session
 ) => {
-  await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId)))
-  return { data: { ...session, userAgent: session.userAgent?.slice(0, limits.userAgentCharacters) ?? null } }
+  const accountId = await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId)))
+  const userAgent = session.userAgent?.slice(0, limits.userAgentCharacters) ?? null
+  return { data: { ...session, userAgent, accountId: accountId ?? null } }
 }

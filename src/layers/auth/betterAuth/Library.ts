@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { Accounts } from "../../../services/accounts/Accounts.ts"
 import type { ClientDocuments } from "../../../services/accounts/ClientDocuments.ts"
 import type { Emails } from "../../../services/accounts/Emails.ts"
+import type { Ids } from "../../../services/Ids.ts"
 import type { SecretValue } from "../../../services/operations/Keyrings.ts"
 import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../../services/telemetry/Metrics.ts"
 import type { SignInOptions } from "./Options.ts"
@@ -29,7 +30,7 @@ const initializeCounters = Effect.forEach(
   { discard: true }
 )
 
-type LibraryServices = Accounts | ClientDocuments | Emails | SqlClient.SqlClient
+type LibraryServices = Accounts | ClientDocuments | Emails | Ids | SqlClient.SqlClient
 
 /** Loads the library on first use, so that replicas that only serve API keys never load it. */
 export const layer = (options: SignInOptions): Layer.Layer<Library, never, LibraryServices> =>

@@ -6,6 +6,7 @@ import type { Bridge } from "./Database.ts"
 const tokenColumns = {
   token: "digest",
   clientId: "client_id",
+  referenceId: "account_id",
   sessionId: "session_id",
   userId: "user_id",
   authorizationCodeId: "code_digest",
@@ -41,7 +42,8 @@ export const tables = {
       userAgent: "user_agent",
       createdAt: "created_at",
       updatedAt: "updated_at"
-    }
+    },
+    additionalFields: { accountId: { type: "string", required: false, input: false, fieldName: "account_id" } }
   },
   verification: {
     modelName: "auth_verifications",
@@ -80,6 +82,7 @@ export const apps = {
     fields: {
       clientId: "client_id",
       userId: "user_id",
+      referenceId: "account_id",
       resources: "resources",
       scopes: "scopes",
       createdAt: "created_at",

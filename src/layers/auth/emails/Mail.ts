@@ -113,7 +113,8 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
       Effect.gen(function* () {
         // A sign-up with someone else's address must not cause emails to that mailbox.
         const people = yield* sql`
-          select 1 from auth_users where email = ${email.replaceAll("\0", "")} and account_id is not null`
+          select 1 from auth_users u join members m on m.user_id = u.id
+          where u.email = ${email.replaceAll("\0", "")} limit 1`
         if (people.length === 0) return
         if ((yield* attempts.count(noticeLimit, email)) !== undefined) return
         const facts = factsOf(yield* Clock.currentTimeMillis, requester)

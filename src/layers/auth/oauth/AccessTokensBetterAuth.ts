@@ -1,6 +1,7 @@
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { accessTokenPrefix, resourceOf, toolScopes } from "../../../domain/accounts/OAuth.ts"
+import { builders } from "../../../domain/accounts/Role.ts"
 import { unauthorized } from "../../../domain/errors.ts"
 import { AccessTokens } from "../../../services/accounts/AccessTokens.ts"
 import { AccountRow, toAccount } from "../../sql/accounts/AccountsSql.ts"
@@ -41,8 +42,9 @@ export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<AccessTo
             tokenRow(sql`
                 select ${sql.literal(accountColumns)}, t.scopes as granted, b.origin_id as budget_id
                 from auth_access_tokens t
-                join auth_users u on u.id = t.user_id
-                join accounts a on a.id = u.account_id and a.deleted_at is null
+                join members m on m.user_id = t.user_id and m.account_id = t.account_id
+                  and m.role = any (${builders}::text[])
+                join accounts a on a.id = t.account_id and a.deleted_at is null
                 left join key_bounds b on b.origin_id = ${sql.literal(appBudgetSql)}
                 where t.digest = any (${digestsOf(secrets, "access_token", token)}::text[]) and t.expires_at > clock_timestamp()
                   and t.revoked_at is null and t.resources = ${resources}`)

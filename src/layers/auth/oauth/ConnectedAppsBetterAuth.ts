@@ -22,23 +22,19 @@ const appRows = rowsOf(
 const publicId = "case when a.document_expires_at is null then a.client_id else a.id end"
 
 const list = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["list"] =>
-  Effect.fn("ConnectedApps.list")(function* (accountId) {
+  Effect.fn("ConnectedApps.list")(function* ({ accountId, personId }) {
     const rows = yield* appRows(sql`
       with tokens as (
-        select t.client_id, t.created_at from auth_users u
-        join lateral (
-          select client_id, created_at from auth_refresh_tokens
-          where user_id = u.id and revoked_at is null and expires_at > clock_timestamp()
-          union all
-          select client_id, created_at from auth_access_tokens
-          where user_id = u.id and revoked_at is null and expires_at > clock_timestamp()
-        ) t on true
-        where u.account_id = ${accountId}
+        select client_id, created_at from auth_refresh_tokens
+        where user_id = ${personId} and account_id = ${accountId} and revoked_at is null and expires_at > clock_timestamp()
+        union all
+        select client_id, created_at from auth_access_tokens
+        where user_id = ${personId} and account_id = ${accountId} and revoked_at is null and expires_at > clock_timestamp()
       )
       select ${sql.literal(publicId)} as id, a.client_id, a.name, max(t.created_at) as renewed_at,
         coalesce(
-          (select min(c.created_at) from auth_consents c join auth_users u on u.id = c.user_id
-            where c.client_id = a.client_id and u.account_id = ${accountId}),
+          (select min(c.created_at) from auth_consents c
+            where c.client_id = a.client_id and c.user_id = ${personId} and c.account_id = ${accountId}),
           min(t.created_at)
         ) as connected_at,
         (select b.budget_credits from key_bounds b
@@ -66,19 +62,20 @@ const limit = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["limit"] =>
           on conflict (origin_id) do update set budget_credits = excluded.budget_credits`
   }, Effect.orDie)
 
-const unknownApp = new NotFound({ message: "The account has no such app." })
+const unknownApp = new NotFound({ message: "You have no such app in this account." })
 
 const end = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["end"] =>
-  Effect.fn("ConnectedApps.end")(function* (accountId, appId) {
+  Effect.fn("ConnectedApps.end")(function* ({ accountId, personId }, appId) {
     // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
-    const [person] = yield* idRows(sql`select id from auth_users where account_id = ${accountId} for update`)
+    yield* sql`select 1 from auth_users where id = ${personId} for update`
     const [app] = yield* idRows(
       sql`select a.client_id as id from auth_apps a where ${sql.literal(publicId)} = ${appId}`
     )
-    if (person === undefined || app === undefined) return yield* unknownApp
+    if (app === undefined) return yield* unknownApp
     const ended = yield* Effect.forEach(["auth_access_tokens", "auth_refresh_tokens", "auth_consents"], (table) =>
       idRows(sql`
-            delete from ${sql(table)} where user_id = ${person.id} and client_id = ${app.id} returning client_id as id`)
+            delete from ${sql(table)}
+            where user_id = ${personId} and account_id = ${accountId} and client_id = ${app.id} returning client_id as id`)
     )
     if (ended.flat().length === 0) return yield* unknownApp
     // Keeps counting what the app has spent today, in case it is connected again.

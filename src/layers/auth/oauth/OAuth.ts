@@ -100,6 +100,12 @@ const pluginOptions = ({ baseUrl, registrationsPerMinute, secret }: OAuthOptions
     resource: resourceOf(baseUrl),
     loginPage: signInPath,
     consentPage: consentPath,
+    // A consent and its tokens belong to the account that the session used when the person allowed the app.
+    postLogin: {
+      page: consentPath,
+      shouldRedirect: () => false,
+      consentReferenceId: ({ session: { accountId } }) => (typeof accountId === "string" ? accountId : undefined)
+    },
     schema: apps,
     scopes: [...appScopes],
     grantTypes: ["authorization_code", "refresh_token"],

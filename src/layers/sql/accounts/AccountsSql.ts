@@ -303,7 +303,8 @@ const remove = (deps: Deps) => {
         delete from key_bounds b using api_keys k
         where k.account_id = ${id} and b.origin_id = ${sql.literal(originOf("k"))}`
     yield* sql`
-        update api_keys set revoked_at = least(revoked_at, ${now}), label = '', hint = '' where account_id = ${id}`
+        update api_keys set revoked_at = least(revoked_at, ${now}), label = '', hint = '', created_by = null
+        where account_id = ${id}`
   }, inTransaction(sql))
 }
 

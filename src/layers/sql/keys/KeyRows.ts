@@ -26,7 +26,12 @@ export const BoundsRow = Schema.Struct({
   budget_period: Schema.NullOr(Schema.Literals(budgetPeriods))
 })
 
-const KeyRow = Schema.Struct({ ...StoredKey.fields, ...BoundsRow.fields, spent: Schema.BigInt })
+const KeyRow = Schema.Struct({
+  ...StoredKey.fields,
+  ...BoundsRow.fields,
+  spent: Schema.BigInt,
+  created_by: Schema.NullOr(Schema.String)
+})
 
 const keyRows = rowsOf(KeyRow)
 
@@ -41,8 +46,9 @@ export const readKeys = (sql: SqlClient.SqlClient, now: Date, which: Statement.F
   Effect.map(
     keyRows(sql`
       select ${sql.literal(columnsOf(StoredKey, "k"))}, ${sql.literal(columnsOf(BoundsRow, "b"))},
-        coalesce(s.spent, 0) as spent
+        coalesce(s.spent, 0) as spent, p.email as created_by
       from api_keys k
+      left join auth_users p on p.id = k.created_by
       left join key_bounds b on b.origin_id = ${sql.literal(originOf("k"))}
       left join key_spending s on s.origin_id = b.origin_id and s.period = b.budget_period
         and s.period_start = key_budget_start(b.budget_period, ${now}::timestamptz)
@@ -70,6 +76,7 @@ const toApiKey = (row: typeof KeyRow.Type, now: number): ApiKey => {
     mode: row.mode,
     hint: row.hint,
     createdAt: row.created_at.getTime(),
+    createdBy: row.created_by ?? undefined,
     lastUsedAt: row.last_used_at?.getTime(),
     revokedAt: row.revoked_at?.getTime(),
     bounds,

@@ -38,11 +38,12 @@ const ChangedKey = Schema.Struct({
   label: Schema.String,
   mode: KeyMode,
   digest: Schema.Uint8Array,
-  origin_id: Schema.String
+  origin_id: Schema.String,
+  created_by: Schema.NullOr(Schema.String)
 })
 type ChangedKey = typeof ChangedKey.Type
 
-const changedColumns = `k.id, k.account_id, k.label, k.mode, k.digest, ${originOf("k")} as origin_id`
+const changedColumns = `k.id, k.account_id, k.label, k.mode, k.digest, ${originOf("k")} as origin_id, k.created_by`
 const changedRow = rowOf(ChangedKey)
 const changedRows = rowsOf(ChangedKey)
 
@@ -93,21 +94,19 @@ const readKey = Effect.fnUntraced(function* ({ sql }: Deps, id: string, now: Dat
   return key === undefined ? yield* Effect.die(new Error(`key ${id} is gone`)) : key
 })
 
-interface Issue {
+interface Issue extends NewKeyOptions {
   readonly accountId: string
-  readonly label: string
-  readonly mode: KeyMode
   readonly originId: string | null
-  readonly bounds?: BoundsChange | undefined
 }
 
-const issue = Effect.fnUntraced(function* (deps: Deps, { accountId, bounds, label, mode, originId }: Issue, now: Date) {
+const issue = Effect.fnUntraced(function* (deps: Deps, options: Issue, now: Date) {
+  const { accountId, bounds, createdBy = null, label, mode, originId } = options
   const { digests, ids, pepper, sql } = deps
   const secret = makeSecret(mode, yield* ids.entropy(32))
   const made = yield* idRow(sql`
-    insert into api_keys (id, account_id, label, mode, digest, pepper, hint, created_at, origin_id)
+    insert into api_keys (id, account_id, label, mode, digest, pepper, hint, created_at, origin_id, created_by)
     select ${yield* ids.make("key_")}, id, ${label}, ${mode}, ${Buffer.from(digests.present(secret), "base64")},
-      ${pepper.values()[0].fingerprint}, ${secretHint(secret)}, ${now}, ${originId}
+      ${pepper.values()[0].fingerprint}, ${secretHint(secret)}, ${now}, ${originId}, ${createdBy}
     from accounts where id = ${accountId} and deleted_at is null
     returning id`)
   if (made === undefined) return yield* noSuchAccount(accountId)
@@ -194,8 +193,9 @@ const rotate = (deps: Deps) =>
           returning ${sql.literal(changedColumns)}`)
       if (old === undefined) return yield* missing(id, accountId)
       if (graceSeconds > 0 && (yield* countGraces(deps, old, new Date(now))) >= maxGraces) return yield* tooManyGraces
-      const { account_id, label, mode, origin_id } = old
-      const issued = yield* issue(deps, { accountId: account_id, label, mode, originId: origin_id }, new Date(now))
+      const { account_id, created_by, label, mode, origin_id } = old
+      const renewed = { accountId: account_id, label, mode, originId: origin_id, createdBy: created_by ?? undefined }
+      const issued = yield* issue(deps, renewed, new Date(now))
       return { old, issued }
     })
     const { issued, old } = yield* sql.withTransaction(replace)

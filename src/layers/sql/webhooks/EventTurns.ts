@@ -140,8 +140,10 @@ const lease = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>, now: Date, 
     select t.id, t.attempts, t.event_id, v.account_id, v.type, v.data, v.created_at as event_at, t.endpoint_id, e.url,
       e.failing_since is not null as is_failing, e.secret, case when e.old_secret_until > ${now} then e.old_secret end
         as old_secret, e.secret_key,
-      case when not exists (select from auth_users u where u.account_id = a.id and not u.email_verified)
-        then a.email end as email
+      case when not exists (
+        select from members m join auth_users u on u.id = m.user_id
+        where m.account_id = a.id and u.email = a.email and not u.email_verified
+      ) then a.email end as email
     from taken t join events v on v.id = t.event_id join accounts a on a.id = v.account_id
     left join webhook_endpoints e on e.id = t.endpoint_id`)
 

@@ -34,8 +34,8 @@ const aSite = Effect.gen(function* () {
   const replica = yield* makeReplica({ baseUrl: "https://quarry.test", documents: publisher.documents })
   const browser = makeBrowser()
   yield* browser.signUp(replica, yield* makeEmail)
-  const { account } = yield* browser.whoAmI(replica)
-  return { publisher, replica, browser, account }
+  const { account, personId } = yield* browser.whoAmI(replica)
+  return { publisher, replica, browser, account, inAccount: { accountId: account.id, personId } }
 })
 
 const expire = (address: string) =>
@@ -48,14 +48,14 @@ const expire = (address: string) =>
 export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
   it.effect("an app is its document's address: it signs in without registering, at every replica", () =>
     Effect.gen(function* () {
-      const { account, browser, publisher, replica } = yield* aSite
+      const { account, browser, inAccount, publisher, replica } = yield* aSite
       const { address } = publisher
       const other = yield* makeReplica({ baseUrl: "https://quarry.test", documents: publisher.documents })
       const { redeem } = yield* Apps.makeCode(replica, browser, address)
       const tokens = Apps.tokensOf(yield* redeem())
       const principal = yield* other.accessTokens.authenticate(Redacted.make(tokens.access))
       assert.strictEqual(principal.account.id, account.id)
-      const [connected] = yield* other.connectedApps.list(account.id)
+      const [connected] = yield* other.connectedApps.list(inAccount)
       assert.deepInclude(connected, { name: "An App", verifiedHost: new URL(address).host })
       const id = connected?.id ?? assert.fail("no app")
       assert.match(id, /^[\w-]{43}$/, "it fits into a path")
@@ -63,7 +63,7 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
       assert.strictEqual(publisher.fetches, 1, "replicas share a fresh document")
       assert.strictEqual((yield* Apps.refresh(other, address, tokens.refresh)).status, 200)
       assert.strictEqual(publisher.fetches, 1, "tokens need no fetch")
-      yield* other.connectedApps.end(account.id, id)
+      yield* other.connectedApps.end(inAccount, id)
       const ended = yield* Effect.result(replica.accessTokens.authenticate(Redacted.make(tokens.access)))
       assert.strictEqual(ended._tag, "Failure", "ended at once, on every replica")
     })
@@ -169,7 +169,7 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
 
   it.effect("a person's daily limit is the app's budget, until the limit or the app is gone", () =>
     Effect.gen(function* () {
-      const { account, browser, publisher, replica } = yield* aSite
+      const { account, browser, inAccount, publisher, replica } = yield* aSite
       const { redeem } = yield* Apps.makeCode(replica, browser, publisher.address)
       const { access } = Apps.tokensOf(yield* redeem())
       const bounds = Effect.map(replica.accessTokens.authenticate(Redacted.make(access)), ({ bounds }) => bounds)
@@ -179,11 +179,11 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
       yield* limit(account.id, publisher.address, 7)
       const expected = { budgetId: `app:${account.id}:${publisher.address}`, targets: undefined, networks: undefined }
       assert.deepStrictEqual(yield* bounds, expected)
-      assert.strictEqual((yield* list(account.id))[0]?.dailyCredits, 7)
+      assert.strictEqual((yield* list(inAccount))[0]?.dailyCredits, 7)
       yield* limit(account.id, publisher.address, undefined)
       assert.isUndefined(yield* bounds)
       yield* limit(account.id, publisher.address, 5)
-      yield* end(account.id, (yield* list(account.id))[0]?.id ?? "")
+      yield* end(inAccount, (yield* list(inAccount))[0]?.id ?? "")
       const sql = yield* SqlClient.SqlClient
       assert.lengthOf(yield* sql`select 1 from key_bounds where origin_id = ${expected.budgetId}`, 0)
     })

@@ -18,8 +18,8 @@ const aPerson = Effect.fnUntraced(function* (replica: Replica) {
   const email = yield* makeEmail
   const browser = makeBrowser()
   yield* browser.signUp(replica, email)
-  const { account } = yield* browser.whoAmI(replica)
-  return { email, browser, account }
+  const { account, personId } = yield* browser.whoAmI(replica)
+  return { email, browser, account, inAccount: { accountId: account.id, personId } }
 })
 
 const whoIs = ({ accessTokens }: Replica, token: string) => accessTokens.authenticate(Redacted.make(token))
@@ -100,10 +100,10 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
 
   it.effect("a person sees the apps that they let in, and ends one by one, at every replica", () =>
     Effect.gen(function* () {
-      const { account, app, browser, replica, tokens } = yield* aConnection
+      const { app, browser, inAccount, replica, tokens } = yield* aConnection
       const second = yield* Apps.letIn(replica, browser)
       const other = yield* makeSite()
-      const connected = yield* other.connectedApps.list(account.id)
+      const connected = yield* other.connectedApps.list(inAccount)
       assert.sameMembers(
         connected.map(({ id }) => id),
         [app, second.app]
@@ -112,11 +112,11 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         assert.strictEqual(name, "An App")
         assert.isAtMost(connectedAt, renewedAt)
       }
-      yield* other.connectedApps.end(account.id, app)
+      yield* other.connectedApps.end(inAccount, app)
       assert.isFalse(yield* works(replica, tokens.access))
       assert.isTrue(yield* works(replica, second.tokens.access))
       assert.deepStrictEqual(
-        (yield* replica.connectedApps.list(account.id)).map(({ id }) => id),
+        (yield* replica.connectedApps.list(inAccount)).map(({ id }) => id),
         [second.app]
       )
       assert.strictEqual((yield* Apps.refresh(replica, app, tokens.refresh)).status, 400)
@@ -127,8 +127,8 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
     Effect.gen(function* () {
       const { app, replica, tokens } = yield* aConnection
       const stranger = yield* aPerson(replica)
-      assert.deepStrictEqual(yield* replica.connectedApps.list(stranger.account.id), [])
-      const refused = yield* Effect.flip(replica.connectedApps.end(stranger.account.id, app))
+      assert.deepStrictEqual(yield* replica.connectedApps.list(stranger.inAccount), [])
+      const refused = yield* Effect.flip(replica.connectedApps.end(stranger.inAccount, app))
       assert.strictEqual(refused._tag, "not_found")
       assert.isTrue(yield* works(replica, tokens.access))
     })
@@ -895,10 +895,10 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
 
   it.effect("R80: a registration lives for ninety days after its last use, also of an app that was disconnected", () =>
     Effect.gen(function* () {
-      const { account, app, browser, replica } = yield* aConnection
+      const { app, browser, inAccount, replica } = yield* aConnection
       const sql = yield* SqlClient.SqlClient
       const idle = yield* Apps.makeApp(replica)
-      yield* replica.connectedApps.end(account.id, app)
+      yield* replica.connectedApps.end(inAccount, app)
       for (const one of [app, idle]) yield* leaveUnused(one, hours(89 * 24))
       yield* Apps.makeApp(replica)
       const names = Effect.map(sql<{ readonly client_id: string }>`select client_id from auth_apps`, (rows) =>

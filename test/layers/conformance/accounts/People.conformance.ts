@@ -113,7 +113,7 @@ export const peopleConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const { link } = yield* people.makeSignInLink(account)
       const changed = yield* makeEmail
       yield* Effect.flatMap(Accounts, (accounts) => accounts.setEmail(account.id, changed))
-      yield* people.setEmail(account.id, ` ${changed.toUpperCase()}`)
+      yield* people.setEmail(account, ` ${changed.toUpperCase()}`)
       assert.isTrue(yield* isSignedIn(browser, replica))
       const reset = { token: tokenIn(link), newPassword: "another horse" }
       assert.strictEqual((yield* makeBrowser().post(replica, "/reset-password", reset)).status, 400)
@@ -121,8 +121,8 @@ export const peopleConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const again = makeBrowser()
       assert.strictEqual((yield* again.signIn(replica, changed)).status, 200)
       assert.deepInclude((yield* again.whoAmI(replica)).account, { id: account.id, email: changed })
-      yield* people.setEmail(account.id, changed)
-      yield* people.setEmail("acc_none", yield* makeEmail)
+      yield* people.setEmail(account, changed)
+      yield* people.setEmail({ id: "acc_none", email: changed }, yield* makeEmail)
     })
   )
 
@@ -132,7 +132,7 @@ export const peopleConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const { account } = yield* aPerson(yield* makeReplica())
       const replica = yield* makeReplica({ delivers: true })
       const changed = yield* makeEmail
-      yield* people.setEmail(account.id, changed)
+      yield* people.setEmail(account, changed)
       assert.strictEqual((yield* makeBrowser().signIn(replica, changed)).status, 403)
       const { token } = yield* replica.nextLink
       yield* makeBrowser().post(replica, "/reset-password", { token, newPassword: password })
@@ -146,13 +146,13 @@ export const peopleConformance = (it: Vitest.MethodsNonLive<Services>): void => 
       const replica = yield* makeReplica()
       const { account, browser, email } = yield* aPerson(replica)
       const other = yield* aPerson(replica)
-      const error = yield* Effect.flip(people.setEmail(account.id, other.email))
+      const error = yield* Effect.flip(people.setEmail(account, other.email))
       assert.deepStrictEqual([error._tag, error.message.includes(other.email)], ["PersonError", true])
       assert.strictEqual((yield* makeBrowser().signIn(replica, email)).status, 200)
       const careful = yield* makeReplica({ delivers: true })
       const squatted = yield* makeEmail
       yield* makeBrowser().signUp(careful, squatted)
-      yield* people.setEmail(account.id, squatted)
+      yield* people.setEmail(account, squatted)
       assert.isTrue(yield* isSignedIn(browser, replica))
       assert.strictEqual((yield* makeBrowser().signIn(replica, squatted)).status, 200)
     })

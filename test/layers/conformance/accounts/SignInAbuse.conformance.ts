@@ -662,7 +662,7 @@ const sessions = (it: Vitest.MethodsNonLive<Services>): void => {
       const first = makeBrowser()
       const email = yield* makeEmail
       yield* comeBackFromGitHub(replica, first, { email, verified: true })
-      const { account } = yield* first.whoAmI(replica)
+      const { personId } = yield* first.whoAmI(replica)
       yield* first.post(replica, "/request-password-reset", { email })
       const { token } = yield* replica.nextLink
       yield* first.post(replica, "/reset-password", { token, newPassword: password })
@@ -672,7 +672,7 @@ const sessions = (it: Vitest.MethodsNonLive<Services>): void => {
       yield* comeBackFromGitHub(replica, makeBrowser(), { email, verified: true })
       assert.strictEqual((yield* Effect.flip(oldest.whoAmI(replica)))._tag, "unauthorized")
       yield* second.whoAmI(replica)
-      assert.lengthOf(yield* replica.sessions.list(account.id), 20)
+      assert.lengthOf(yield* replica.sessions.list(personId), 20)
       yield* other.browser.whoAmI(replica)
     })
   )
@@ -684,13 +684,13 @@ const sessions = (it: Vitest.MethodsNonLive<Services>): void => {
         const sql = yield* SqlClient.SqlClient
         const replicas = [yield* makeReplica(), yield* makeReplica()] as const
         const { browser, email } = yield* aPerson(replicas[0])
-        const { account } = yield* browser.whoAmI(replicas[0])
+        const { personId } = yield* browser.whoAmI(replicas[0])
         const answers = yield* Effect.all(
           Array.from({ length: 40 }, (_, n) => makeBrowser().signIn(replicas[n % 2 === 0 ? 0 : 1], email)),
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual(new Set(statusesOf(answers)), new Set([200]))
-        const count = Effect.map(replicas[0].sessions.list(account.id), ({ length }) => length)
+        const count = Effect.map(replicas[0].sessions.list(personId), ({ length }) => length)
         assert.strictEqual(yield* count, 20)
         yield* sql`
         update auth_sessions set expires_at = clock_timestamp() where id in (

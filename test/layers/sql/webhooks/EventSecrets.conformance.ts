@@ -116,8 +116,11 @@ export const eventSecretsConformance = (
         const account = yield* makeAccount({ plan: "trial" })
         if (isConfirmed !== undefined) {
           yield* sql`
-            insert into auth_users (id, email, email_verified, name, account_id, created_at, updated_at)
-            values (${account.id}, ${account.email}, ${isConfirmed}, '', ${account.id}, now(), now())`
+            insert into auth_users (id, email, email_verified, name, created_at, updated_at)
+            values (${account.id}, ${account.email}, ${isConfirmed}, '', now(), now())`
+          yield* sql`
+            insert into members (id, account_id, role, user_id, created_at)
+            values (${account.id}, ${account.id}, 'owner', ${account.id}, now())`
         }
         yield* (yield* Ledger).grant(account.id, 1, "thanks")
         const [taken] = (yield* books.take(all, 60_000)).filter(({ event }) => event.accountId === account.id)

@@ -1,0 +1,99 @@
+import { Effect, Redacted } from "effect"
+import { Command, Flag } from "effect/cli"
+import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
+import { roles } from "../../domain/accounts/Role.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { type Member, Members } from "../../services/accounts/Members.ts"
+import { writesMore, writesNothing } from "../effects.ts"
+import { accountId, email } from "../flags.ts"
+import type { CommandLayers } from "../layers.ts"
+import { CommandFailed, NotFound, print, table, textOf } from "../Output.ts"
+import { audited } from "../operations/audited.ts"
+
+const account = accountId("account")
+
+const role = Flag.Literals("role", roles).pipe(Flag.withDescription("What the member may do"))
+
+const lines = (members: ReadonlyArray<Member>) =>
+  table([["MEMBER", "ROLE", "STATUS", "EMAIL"], ...members.map((it) => [it.id, it.role, it.status, it.email])])
+
+const list = Command.make(
+  "list",
+  { account },
+  Effect.fn(function* (input) {
+    const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
+    const members = yield* Effect.flatMap(Members, (service) => service.list(id))
+    yield* print({ members }, lines(members))
+  })
+).pipe(Command.withDescription("List the members and invitations of an account"))
+
+const find = Effect.fnUntraced(function* (accountId: string, email: string) {
+  const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
+  const members = yield* Effect.flatMap(Members, (service) => service.list(id))
+  const member = members.find((it) => it.email === normalizeEmail(email))
+  return member ?? (yield* new NotFound({ message: `${email} is not a member of ${accountId}.` }))
+})
+
+/** Without the address, because audit entries outlive the account. */
+const auditOf = (command: string, subject: string, { id, role }: Member) => ({
+  command,
+  subject,
+  arguments: { member: id, role }
+})
+
+const failWith = (error: { readonly message: string }) => Effect.fail(new CommandFailed({ message: error.message }))
+
+const add = Command.make(
+  "add",
+  { account, email, role },
+  Effect.fn(function* (input) {
+    const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
+    const members = yield* Members
+    const invited = members.invite(account, input.email, input.role).pipe(
+      Effect.catchTags({
+        invalid_request: ({ issues }) => failWith({ message: `This address ${textOf(issues)}.` }),
+        rate_limited: failWith
+      })
+    )
+    const { link, member } = yield* audited(invited, ({ member }) => auditOf("member add", account.id, member))
+    yield* print({ ...member, link: Redacted.value(link) }, [
+      Redacted.value(link),
+      `Whoever has this link can join ${account.id} as ${member.role}, once, within seven days. It was not sent by email.`
+    ])
+  })
+).pipe(Command.withDescription("Invite a person to an account and print the link, which is not sent"))
+
+const remove = Command.make(
+  "remove",
+  { account, email },
+  Effect.fn(function* (input) {
+    const found = yield* find(input.account, input.email)
+    const members = yield* Members
+    const removed = members.remove(input.account, found.id).pipe(Effect.catchTag("last_owner", failWith))
+    const member = yield* audited(removed, (it) => auditOf("member remove", input.account, it))
+    yield* print(member, [`Removed ${member.email}. Their sessions and apps in this account have ended.`])
+  })
+).pipe(Command.withDescription("Remove a member or an invitation from an account"))
+
+const setRole = Command.make(
+  "role",
+  { account, email, role },
+  Effect.fn(function* (input) {
+    const found = yield* find(input.account, input.email)
+    const members = yield* Members
+    const changed = members.setRole(input.account, found.id, input.role).pipe(Effect.catchTag("last_owner", failWith))
+    const member = yield* audited(changed, (it) => auditOf("member role", input.account, it))
+    yield* print(member, [`${member.email} is now ${member.role}. This takes effect at once.`])
+  })
+).pipe(Command.withDescription("Change the role of a member or an invitation"))
+
+export const member = <E, R>({ storage }: CommandLayers<E, R>) =>
+  Command.make("member").pipe(
+    Command.withDescription("Manage the people of an account"),
+    Command.withSubcommands([
+      list.pipe(writesNothing, Command.provide(storage)),
+      add.pipe(writesMore, Command.provide(storage)),
+      remove.pipe(writesMore, Command.provide(storage)),
+      setRole.pipe(writesMore, Command.provide(storage))
+    ])
+  )

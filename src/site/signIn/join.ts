@@ -1,0 +1,58 @@
+import { Effect, Redacted } from "effect"
+import { confirmPath } from "../../domain/accounts/OAuth.ts"
+import { limitByAddress } from "../../http/middleware/addressLimit.ts"
+import { type Joined, Members } from "../../services/accounts/Members.ts"
+import { RateLimiter } from "../../services/credits/RateLimiter.ts"
+import * as pages from "../html/pages.ts"
+import { queryText, readForm, secretIn } from "./browser.ts"
+import { currentSession } from "./currentSession.ts"
+import { ErrorPage, pageResponse, redirectResponse } from "./responses.ts"
+
+const invitationExpired = ErrorPage.of(
+  400,
+  "This invitation has expired",
+  "An invitation works once, for seven days. Ask an owner of the account to send it again, or sign in if you have already joined.",
+  [{ text: "Sign in", path: "/dashboard" }]
+)
+
+const signUpClosed = ErrorPage.of(
+  403,
+  "Sign-up is closed",
+  "This server does not accept new people with this address. Ask its operator to let you in."
+)
+
+/** Changes nothing, because mail gateways open links. */
+export const show = Effect.gen(function* () {
+  yield* limitByAddress(yield* RateLimiter)
+  const token = secretIn(new URLSearchParams(yield* queryText), "token")
+  const invitation = (yield* (yield* Members).invitation(token)) ?? (yield* invitationExpired)
+  return pageResponse(pages.join({ ...invitation, token: Redacted.value(token) }))
+})
+
+const responseTo = (joined: Joined) => {
+  const to = (location: string) => redirectResponse({ location, cookies: [] })
+  switch (joined._tag) {
+    case "entered":
+      return Effect.succeed(to("/dashboard"))
+    case "newPassword":
+      return Effect.succeed(to(`${confirmPath}?${new URLSearchParams({ token: Redacted.value(joined.token) })}`))
+    case "signIn":
+      return Effect.succeed(
+        pageResponse(
+          pages.message("You have joined the account", "Sign in with the address that received the invitation.", [
+            { text: "Sign in", path: "/dashboard" }
+          ])
+        )
+      )
+    case "signUpClosed":
+      return Effect.fail(signUpClosed)
+  }
+}
+
+export const submit = Effect.gen(function* () {
+  const form = yield* readForm
+  const session = yield* Effect.catch(currentSession, () => Effect.undefined)
+  const own = session && { id: session.sessionId, personId: session.personId }
+  const joined = yield* (yield* Members).join(secretIn(form, "token"), own)
+  return yield* responseTo(joined ?? (yield* invitationExpired))
+})
