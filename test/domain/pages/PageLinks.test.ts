@@ -38,8 +38,10 @@ describe("R83: links of a response", () => {
     )
   })
 
-  it("of a page without others always fit", () => {
+  it("of a page without others always fit, and those of a second page share what is left", () => {
     const links = Array.from({ length: 200 }, (_, n) => ({ url: `${n}`.padEnd(2_048, "a"), text: "b".repeat(200) }))
-    assert.lengthOf(new LinkBudget().take(links), 200)
+    const budget = new LinkBudget()
+    assert.lengthOf(budget.take(links), 200)
+    assert.lengthOf(budget.take(links), 22)
   })
 })
