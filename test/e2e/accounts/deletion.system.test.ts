@@ -41,7 +41,6 @@ describeWithPostgres("an account that is deleted at one process", () => {
         const cookie = signUp.cookie.split(";", 1).join("")
         const issued = yield* send("POST", `${origin}/v1/api-keys`, { origin, cookie }, { name: "CI" })
         const headers = { authorization: `Bearer ${JSON.parse(issued.text).secret}` }
-        const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "account", arguments: {} } }
         const statuses = Effect.all(
           [
             send("GET", `${other}/v1/me`, headers),
@@ -49,13 +48,12 @@ describeWithPostgres("an account that is deleted at one process", () => {
             send("POST", `${other}/v1/bulk`, headers, { queries: ["http"] }),
             send("GET", `${other}/v1/page?url=${encodeURIComponent("http://127.0.0.1:9/")}`, headers),
             send("POST", `${other}/v1/pages`, headers, { urls: ["http://127.0.0.1:9/"] }),
-            send("POST", `${other}/compat/tavily/search`, headers, { query: "http" }),
-            send("POST", `${other}/mcp`, { ...headers, accept: "application/json, text/event-stream" }, call)
+            send("POST", `${other}/compat/tavily/search`, headers, { query: "http" })
           ].map((answer) => Effect.map(answer, ({ status }) => status))
         )
         for (const status of yield* statuses) assert.notStrictEqual(status, 401)
         assert.strictEqual((yield* send("DELETE", `${origin}/v1/account`, { cookie, origin })).status, 204)
-        assert.deepStrictEqual(yield* statuses, Array(7).fill(401))
+        assert.deepStrictEqual(yield* statuses, Array(6).fill(401))
       }),
     120_000
   )
