@@ -90,8 +90,8 @@ export const sqlMutations: ReadonlyArray<Mutation> = [
   {
     name: "SQL: a rotation that leaves the bounds behind",
     file: `${sql}/keys/KeyStoreSql.ts`,
-    from: "originId: origin_id }, new Date(now))",
-    to: "originId: null }, new Date(now))"
+    from: "originId: origin_id, createdBy:",
+    to: "originId: null, createdBy:"
   },
   {
     name: "SQL: a failed delivery that is not repeated",
