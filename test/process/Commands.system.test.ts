@@ -46,6 +46,7 @@ const argumentsOf = (id: string): Readonly<Record<string, string>> => ({
   "account usage": `--id ${id} --from 2026-01-01 --granularity month --group-by key`,
   "account export": `--id ${id}`,
   "key list": "--all",
+  "member list": `--account ${id}`,
   "audit list": "",
   "index stats": "",
   "webhooks list": `--account ${id}`,

@@ -66,6 +66,7 @@ const advice = (error: QuarryError): string => {
     case "aborted":
     case "unsupported_parameter":
     case "unauthorized":
+    case "forbidden":
     case "not_found":
     case "idempotency_in_progress":
     case "rate_limited":

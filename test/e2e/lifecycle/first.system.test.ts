@@ -79,7 +79,7 @@ describe("the first start of an embedded store", () => {
           Effect.sync(() => existsSync(join(dataDir, "starter-index.unfinished"))),
           { while: (isUnfinished) => isUnfinished, schedule: Schedule.spaced("200 millis") }
         )
-        assert.sameMembers(readdirSync(dataDir), ["postgres", "quarry.pid", "secrets.json"])
+        assert.sameMembers(readdirSync(dataDir), ["postgres", "quarry.pid", "secrets.json", "starter-index.sha256"])
       }),
     timeout
   )

@@ -30,7 +30,9 @@ const greetingOf = (stdout: string) => {
 /** The log of a start that fails has warnings at most: on a busy machine the database may answer the first check late. */
 const assertDidNotStart = (code: number | null, stdout: string): void => {
   assert.strictEqual(code, 1)
-  for (const line of stdout.split("\n").slice(0, -1)) assert.strictEqual(JSON.parse(line).level, "WARN", line)
+  // The books of a new store are verified in the background, which may end before the listener starts.
+  const lines = stdout.split("\n").filter((line) => line !== "" && !line.includes("Verified the ledger."))
+  for (const line of lines) assert.strictEqual(JSON.parse(line).level, "WARN", line)
 }
 
 describe("a file of plans that is invalid", () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ReplicaStatus } from "../../../src/domain/operations/Status.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
@@ -101,7 +101,12 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         assert.deepInclude(usage.top[0], { account: account.account_id, email: "ops@example.org", searches: 2 })
         assert.deepStrictEqual((yield* quarry(env, "holds", "list")).json, { open: 0, overdue: 0, holds: [] })
 
-        const { json: status } = yield* quarry(env, "status")
+        // The first heartbeat comes before the listener has an address.
+        const { json: status } = yield* Effect.repeat(quarry(env, "status"), {
+          until: ({ json }) => json.replicas.every(({ address }: ReplicaStatus) => address !== null),
+          schedule: Schedule.spaced("500 millis"),
+          times: 60
+        })
         assert.deepStrictEqual([status.ok, status.problems, status.replicas.length], [true, [], 2])
         assert.deepStrictEqual(status.providers[0].replicas, { closed: 2, open: 0, half_open: 0 })
         assert.deepStrictEqual(

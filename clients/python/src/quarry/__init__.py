@@ -6,6 +6,7 @@ from ._sync import Client, Stream
 from .errors import (
     ApiError,
     DeadlineError,
+    ForbiddenError,
     IdempotencyInProgressError,
     InternalError,
     InvalidRequestError,
@@ -70,6 +71,7 @@ __all__ = [
     "DeadlineError",
     "ErrorRow",
     "Freshness",
+    "ForbiddenError",
     "IdempotencyInProgressError",
     "InternalError",
     "InvalidRequestError",

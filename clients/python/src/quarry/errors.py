@@ -121,6 +121,12 @@ class UnauthorizedError(ApiError):
     code = "unauthorized"
 
 
+class ForbiddenError(ApiError):
+    """The credential is accepted, but does not allow this. The message names who may."""
+
+    code = "forbidden"
+
+
 class QuotaExceededError(ApiError):
     """The plan's quota and the packs do not hold the credits that the request needs."""
 
@@ -208,6 +214,7 @@ _CLASSES: Tuple[Type[ApiError], ...] = (
     UnsupportedGeoError,
     UnsupportedParameterError,
     UnauthorizedError,
+    ForbiddenError,
     QuotaExceededError,
     PageUnreadableError,
     NotFoundError,
