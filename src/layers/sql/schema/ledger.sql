@@ -30,7 +30,7 @@ create table wallets (
   -- Balance below which the account wants an event. Null for none.
   low_balance bigint,
   -- Number of times that credits were granted.
-  grantCount bigint not null default 0
+  fillings bigint not null default 0
 ) with (fillfactor = 50);
 
 create table holds (

@@ -78,7 +78,8 @@ const checkSearches = Effect.fnUntraced(function* (account: Account, ids: Readon
 const checkOthers = Effect.fnUntraced(function* (answers: ReadonlyArray<Answer>, people: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
   const able = yield* sql<{ readonly email: string }>`
-    select u.email from auth_users u join auth_identities i on i.user_id = u.id join accounts a on a.id = u.account_id`
+    select u.email from auth_users u join auth_identities i on i.user_id = u.id
+    join members m on m.user_id = u.id join accounts a on a.id = m.account_id`
   assert.deepStrictEqual(
     missing(
       people,

@@ -46,7 +46,7 @@ begin
     if target = 'quota' then
       update allowances l set used = l.used - credits where l.id = terms.allowance_id returning l.used into terms.used;
     else
-      update wallets w set balance = w.balance + credits, grantCount = w.grantCount + (credits > 0)::integer
+      update wallets w set balance = w.balance + credits, fillings = w.fillings + (credits > 0)::integer
         where w.account_id = account
         returning w.balance into terms.balance;
     end if;

@@ -19,7 +19,7 @@ begin
     insert into ledger_entries (account_id, kind, quota_credits, balance_credits, owed_credits, cause)
       values (account, 'owed', 0, -settled, -settled, 'owed:' || credit_cause);
   end if;
-  update wallets w set balance = after, owed = w.owed - settled, grantCount = w.grantCount + 1 where w.account_id = account;
+  update wallets w set balance = after, owed = w.owed - settled, fillings = w.fillings + 1 where w.account_id = account;
   if entry_kind in ('grant', 'pack') then
     perform event_add(account, 'pack.granted', 'pack.granted:' || credit_cause,
       jsonb_build_object('credits', credits, 'balance', after));

@@ -7,7 +7,7 @@ declare
   mark record;
   next_at bigint := 9223372036854775807;
 begin
-  select a.id, a.plan, w.balance, w.grantCount, coalesce(s.low_percents, '{80,95}') as percents into holder
+  select a.id, a.plan, w.balance, w.fillings, coalesce(s.low_percents, '{80,95}') as percents into holder
     from accounts a join wallets w on w.account_id = a.id left join event_settings s on s.account_id = a.id
     where a.allowance_id = new.id and a.deleted_at is null;
   if found and new.quota is not null then
@@ -25,7 +25,7 @@ begin
           jsonb_build_object('source', 'quota', 'threshold_percent', mark.percent)
             || event_credits(holder.plan, new, holder.balance));
       elsif holder.balance = 0 then
-        perform event_exhausted(holder.id, holder.plan, holder.grantCount, new);
+        perform event_exhausted(holder.id, holder.plan, holder.fillings, new);
       end if;
     end loop;
   end if;

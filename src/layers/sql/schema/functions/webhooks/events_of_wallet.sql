@@ -11,12 +11,12 @@ begin
   end if;
   if new.balance < new.low_balance and old.balance >= new.low_balance then
     perform event_add(holder.id, 'credits.low',
-      'credits.low:balance:' || holder.id || ':' || new.grantCount || ':' || new.low_balance,
+      'credits.low:balance:' || holder.id || ':' || new.fillings || ':' || new.low_balance,
       jsonb_build_object('source', 'balance', 'threshold_credits', new.low_balance)
         || event_credits(holder.plan, holder.allowance, new.balance));
   end if;
   if new.balance = 0 and (holder.allowance).used >= (holder.allowance).quota then
-    perform event_exhausted(holder.id, holder.plan, new.grantCount, holder.allowance);
+    perform event_exhausted(holder.id, holder.plan, new.fillings, holder.allowance);
   end if;
   return null;
 end $$;
