@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted, Schedule } from "effect"
+import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ReplicaStatus } from "../../../src/domain/operations/Status.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
@@ -102,11 +102,13 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         assert.deepStrictEqual((yield* quarry(env, "holds", "list")).json, { open: 0, overdue: 0, holds: [] })
 
         // The first heartbeat comes before the listener has an address.
-        const { json: status } = yield* Effect.repeat(quarry(env, "status"), {
-          until: ({ json }) => json.replicas.every(({ address }: ReplicaStatus) => address !== null),
-          schedule: Schedule.spaced("500 millis"),
-          times: 60
-        })
+        const hasAddresses = (replicas: ReadonlyArray<ReplicaStatus>) =>
+          replicas.every(({ address }) => address !== null)
+        let { json: status } = yield* quarry(env, "status")
+        for (let tries = 0; tries < 60 && !hasAddresses(status.replicas); tries++) {
+          yield* Effect.sleep("500 millis")
+          status = (yield* quarry(env, "status")).json
+        }
         assert.deepStrictEqual([status.ok, status.problems, status.replicas.length], [true, [], 2])
         assert.deepStrictEqual(status.providers[0].replicas, { closed: 2, open: 0, half_open: 0 })
         assert.deepStrictEqual(
