@@ -39,7 +39,7 @@ export interface PersonAccounts {
 
 export interface Invited {
   readonly member: Member
-  /** Proves the address: whoever has it joins the account as its reader. */
+  /** Proves the address: only the reader of its mail can open the link. */
   readonly link: Redacted.Redacted
 }
 

@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     keep: keepBatch,
     restore: restoreBatch,
     count: (entry) => countSearch("row", entry),
-    // Not dispatched, so that there is no duration; the target may be invalid.
+    // A rejected row was not dispatched and has no duration. Its target may be invalid.
     countFailed: (error) => Metric.update(searchDuration.of("row", "none", error, "false"), 0)
   })
 

@@ -24,7 +24,7 @@ const unclaimedAccount = ({ sql }: Deps, email: string) =>
     select a.id from accounts a where a.email = ${email} and a.email <> '' and a.deleted_at is null
       and not exists (select from members m where m.account_id = a.id and m.user_id is not null)`)
 
-/** Of several accounts, the one that the person used last. */
+/** The account that the person used last. */
 const lastAccount = ({ sql }: Deps, userId: string) =>
   idRow(sql`
     select a.id from members m join accounts a on a.id = m.account_id and a.deleted_at is null
