@@ -34,10 +34,11 @@ const reasonOf = (exit: Exit.Exit<ParsedPage, ParseFailure>): string =>
 
 const parse = (document: Document) => Effect.flatMap(PageParser, (parser) => parser.parse(document))
 
-const oneWorker: PageParserOptions = { workers: 1, maxWait: Duration.seconds(60) }
+/** The documents of a test take 16 s of a processor, which other programs may share. */
+const oneWorker: PageParserOptions = { workers: 1, maxWait: Duration.minutes(4) }
 
 const live = (name: string, test: Effect.Effect<void, unknown, PageParser>, options = oneWorker) =>
-  it.live(name, () => Effect.provide(test, layer(options)), 120_000)
+  it.live(name, () => Effect.provide(test, layer(options)), 300_000)
 
 describe("parser threads", () => {
   live(

@@ -9,7 +9,7 @@ interface Waiting {
 const nextTurn: (callback: () => void) => unknown = globalThis.setImmediate ?? globalThis.setTimeout
 
 /** Turns of the event loop after which everything that can go on has gone on. A batch of 50 rows takes two. */
-const turnsToSettle = 16
+const turnsToSettle = 8
 
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < turnsToSettle; turn++) await new Promise<void>((resolve) => nextTurn(resolve))

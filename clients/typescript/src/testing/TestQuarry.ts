@@ -111,7 +111,7 @@ export interface TestQuarry {
   readonly clock: TestClock
   /** A client of this service, by the test's clock. */
   readonly client: (options?: Partial<QuarryOptions>) => Quarry
-  /** Lets the next requests fail, one fault each. */
+  /** Lets the next requests fail, one fault each. Faults of an earlier call that no request has met are dropped. */
   readonly break: (...faults: ReadonlyArray<Fault>) => void
   readonly account: () => Promise<TestAccount>
   /** Adds pack credits. */

@@ -22,8 +22,13 @@ export const createTestQuarry = async (options: TestQuarryOptions = {}): Promise
     )
   const service = await run(makeService(options))
   const { apiKey } = service
-  const faults: Array<Fault> = []
-  const exchange = throughNetwork(service.handler, () => faults.shift())
+  let faults: ReadonlyArray<Fault> = []
+  const nextFault = () => {
+    const [fault, ...rest] = faults
+    faults = rest
+    return fault
+  }
+  const exchange = throughNetwork(service.handler, nextFault)
   const fetch: TestQuarry["fetch"] = (url, init) => exchange(new Request(url, init))
 
   return {
@@ -33,7 +38,7 @@ export const createTestQuarry = async (options: TestQuarryOptions = {}): Promise
     clock,
     client: (given) => createQuarry({ baseUrl, apiKey, fetch, clock, ...given }),
     break: (...given) => {
-      faults.push(...given)
+      faults = given
     },
     account: async () => {
       const { balance, plan, quota = Number.POSITIVE_INFINITY, used } = await run(service.allowance)
