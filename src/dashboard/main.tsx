@@ -7,30 +7,22 @@ import { PageAt } from "./app/routes.tsx"
 import { loadSession, openPaths, session, startSession } from "./app/session.ts"
 import { startPreferences } from "./app/startPreferences.ts"
 import { startTranslation } from "./app/translation.ts"
+import { Broken } from "./components/Broken.tsx"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
 import { SecretDialog } from "./components/SecretDialog.tsx"
 import { SessionDialog } from "./components/SessionDialog.tsx"
 import { StartProblem, startProblem } from "./components/StartProblem.tsx"
-import { Button } from "./components/ui/Button.tsx"
 import { PageHeader } from "./components/ui/PageHeader.tsx"
-import { EmptyState, ErrorState } from "./components/ui/States.tsx"
-
-const Broken = ({ message }: { readonly message: string }) => (
-  <>
-    <PageHeader title="Not available" />
-    <EmptyState
-      title="This page stopped because of an error"
-      action={<Button onClick={() => location.reload()}>Reload</Button>}
-    >
-      {message}
-    </EmptyState>
-  </>
-)
+import { ErrorState } from "./components/ui/States.tsx"
 
 const Page = ({ path }: { readonly path: string }) => {
   const [error] = useErrorBoundary()
-  return error === undefined ? <PageAt path={path} /> : <Broken message={String(error)} />
+  return error === undefined ? (
+    <PageAt path={path} />
+  ) : (
+    <Broken title="This page stopped because of an error">{String(error)}</Broken>
+  )
 }
 
 const App = () => {

@@ -1,19 +1,19 @@
 import { execFile } from "node:child_process"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { createRequire } from "node:module"
-import { join } from "node:path"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
 import { promisify } from "node:util"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { rootCauseMessage } from "../domain/rootCause.ts"
-import { DashboardFiles, DashboardUnavailable } from "../services/operations/DashboardFiles.ts"
+import { DashboardFiles, DashboardUnavailable, type Files } from "../services/operations/DashboardFiles.ts"
 
 // Bundles at startup, so `npm start` needs no build. A separate process does it, so its memory is freed.
 
-const folder = join(import.meta.dirname, "../dashboard")
+const sources = join(import.meta.dirname, "../dashboard")
+const entries = { script: "main.tsx", style: "style.css" }
 
-const limits = {
-  time: Duration.seconds(30),
-  outputBytes: 4 * 1024 * 1024
-}
+const timeLimit = Duration.seconds(30)
 
 /** The binary for this machine, because the package `esbuild` itself would run an install script. */
 export const programPath = (): string => {
@@ -24,6 +24,9 @@ export const programPath = (): string => {
 /** Flags instead of a tsconfig.json, because the dashboard's extends a file that is not in the image. */
 export const flags = [
   "--bundle",
+  "--splitting",
+  "--entry-names=[hash]",
+  "--chunk-names=[hash]",
   "--minify",
   "--format=esm",
   "--target=es2022",
@@ -36,21 +39,46 @@ export const flags = [
 
 const run = promisify(execFile)
 
-const bundle = (entry: string) =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const { stdout } = await run(programPath(), [entry, ...flags], {
-        cwd: folder,
-        signal,
-        timeout: Duration.toMillis(limits.time),
-        maxBuffer: limits.outputBytes
-      })
-      return stdout
-    },
-    catch: (error) => new DashboardUnavailable({ message: rootCauseMessage(error) ?? String(error) })
+/** What esbuild says about each file that it wrote. */
+const Outputs = Schema.Record(
+  Schema.String,
+  Schema.Struct({
+    entryPoint: Schema.optionalKey(Schema.String),
+    imports: Schema.Array(Schema.Struct({ path: Schema.String, kind: Schema.String }))
   })
+)
 
-const make = Effect.all({ script: bundle("main.tsx"), style: bundle("style.css") }, { concurrency: 2 }).pipe(
+const decodeMetafile = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ outputs: Outputs })))
+
+const importsOf = (outputs: typeof Outputs.Type, path: string): ReadonlyArray<string> =>
+  (outputs[path]?.imports ?? [])
+    .filter(({ kind }) => kind === "import-statement")
+    .flatMap(({ path }) => [path, ...importsOf(outputs, path)])
+
+const bundleInto = async (folder: string, signal: AbortSignal): Promise<Files> => {
+  const metafile = join(folder, "meta.json")
+  const args = [entries.script, entries.style, ...flags, `--outdir=${folder}/files`, `--metafile=${metafile}`]
+  await run(programPath(), args, { cwd: sources, signal, timeout: Duration.toMillis(timeLimit) })
+  const { outputs } = decodeMetafile(await readFile(metafile, "utf8"))
+  const outputOf = (entry: string) => Object.keys(outputs).find((path) => outputs[path]?.entryPoint === entry) ?? ""
+  const texts = await Promise.all(
+    Object.keys(outputs).map(async (path) => [basename(path), await readFile(join(sources, path), "utf8")] as const)
+  )
+  const script = outputOf(entries.script)
+  return {
+    texts: new Map(texts),
+    script: basename(script),
+    imports: [...new Set(importsOf(outputs, script))].map((path) => basename(path)),
+    style: basename(outputOf(entries.style))
+  }
+}
+
+const make = Effect.acquireUseRelease(
+  Effect.tryPromise(() => mkdtemp(join(tmpdir(), "quarry-dashboard-"))),
+  (folder) => Effect.tryPromise((signal) => bundleInto(folder, signal)),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+).pipe(
+  Effect.mapError((error) => new DashboardUnavailable({ message: rootCauseMessage(error) })),
   Effect.tapError(({ message }) =>
     Effect.logError(
       `The dashboard could not be built, so /dashboard responds 503 and everything else works: ${message}`

@@ -9,7 +9,7 @@ import { SignIn } from "../services/accounts/SignIn.ts"
 import { DashboardFiles, type Files } from "../services/operations/DashboardFiles.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import { NamedTargets } from "../services/providers/NamedTargets.ts"
-import { assetResponse, fingerprint, immutableHeaders, revalidationHeaders } from "./assets.ts"
+import { assetResponse, immutableHeaders, revalidationHeaders } from "./assets.ts"
 import { message } from "./html/pages.ts"
 import { shellOf } from "./shell.ts"
 import { pageResponse } from "./signIn/responses.ts"
@@ -64,27 +64,32 @@ const unavailable = pageResponse(
   { status: 503 }
 )
 
+const contentTypes = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" }
+
 const responsesOf = (
-  { script, style }: Files,
+  { imports, script, style, texts }: Files,
   { deliversEmails, providers, signUpMode }: SignIn["Service"],
   targetLabels: TargetLabels,
   origin: string
 ) => {
-  const scriptPath = `${home}/assets/${fingerprint(script)}.js`
-  const stylePath = `${home}/assets/${fingerprint(style)}.css`
+  const pathOf = (name: string): string => `${home}/assets/${name}`
+  const addresses = { scriptPath: pathOf(script), importPaths: imports.map(pathOf), stylePath: pathOf(style) }
   return {
     document: assetResponse({
-      text: shellOf({ scriptPath, stylePath, providers, deliversEmails, signUpMode, targetLabels, origin }),
+      text: shellOf({ ...addresses, providers, deliversEmails, signUpMode, targetLabels, origin }),
       contentType: "text/html; charset=utf-8",
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),
-    assets: new Map([
-      [
-        scriptPath,
-        assetResponse({ text: script, contentType: "text/javascript; charset=utf-8", headers: immutableHeaders })
-      ],
-      [stylePath, assetResponse({ text: style, contentType: "text/css; charset=utf-8", headers: immutableHeaders })]
-    ])
+    assets: new Map(
+      Array.from(texts, ([name, text]) => [
+        pathOf(name),
+        assetResponse({
+          text,
+          contentType: contentTypes[name.endsWith("css") ? "css" : "js"],
+          headers: immutableHeaders
+        })
+      ])
+    )
   }
 }
 

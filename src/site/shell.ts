@@ -5,6 +5,8 @@ import { mark } from "./html/pages.ts"
 
 export interface Shell {
   readonly scriptPath: string
+  /** Scripts that the first script imports, which the browser fetches along with it. */
+  readonly importPaths: ReadonlyArray<string>
   readonly stylePath: string
   readonly providers: ReadonlyArray<string>
   readonly deliversEmails: boolean
@@ -16,6 +18,7 @@ export interface Shell {
 
 export const shellOf = ({
   deliversEmails,
+  importPaths,
   origin,
   providers,
   scriptPath,
@@ -32,7 +35,7 @@ export const shellOf = ({
 <title>Quarry</title>
 <link rel="icon" type="image/svg+xml" href="/favicon.ico">
 <link rel="stylesheet" href="${stylePath}">
-<script type="module" src="${scriptPath}"></script>
+${importPaths.map((path) => html`<link rel="modulepreload" href="${path}">\n`)}<script type="module" src="${scriptPath}"></script>
 </head>
 <body class="app" data-providers="${providers.join(" ")}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}" data-scheme="${new URL(origin).protocol.slice(0, -1)}" data-host="${new URL(origin).host}" data-targets="${JSON.stringify(targetLabels)}">
 <div id="dashboard"><div class="bar starting"><span class="brand">${mark}<span>Quarry</span></span></div></div>

@@ -13,6 +13,24 @@ const secondBrowser = Effect.fnUntraced(function* (email: string) {
 })
 
 const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
+  it.effect("offers to reload if the script of a page is gone, as after an upgrade", () =>
+    Effect.gen(function* () {
+      const person = yield* Dashboard.signedIn()
+      const { page } = person
+      person.expectComplaint(/404/)
+      yield* Effect.promise(async () => {
+        await person.open("/dashboard", "Overview")
+        await page.route("**/assets/*.js", (route) => route.fulfill({ status: 404 }))
+        await page.getByRole("link", { name: "Account", exact: true }).click()
+        await page.getByText("This page could not be loaded").waitFor()
+        await Dashboard.expectAccessible(page)
+        await page.unroute("**/assets/*.js")
+        await page.getByRole("button", { name: "Reload" }).click()
+        await page.getByText("this browser").waitFor()
+      })
+    })
+  )
+
   it.effect("lists sessions and ends another one, whose page leads to the sign-in and back", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()

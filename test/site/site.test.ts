@@ -5,7 +5,16 @@ import { NamedTargets } from "../../src/services/providers/NamedTargets.ts"
 import { found, providing, services } from "../support/api/Services.ts"
 import * as TestApi from "../support/api/TestApi.ts"
 
-const files = Layer.succeed(DashboardFiles, Effect.succeed({ script: "let a = 1 // é".repeat(99), style: "b {}" }))
+const texts = new Map([
+  ["A1.js", "let a = 1 // é".repeat(99)],
+  ["B2.js", "let b = 1"],
+  ["C3.js", "let c = 1"],
+  ["D4.css", "b {}"]
+])
+const files = Layer.succeed(
+  DashboardFiles,
+  Effect.succeed({ texts, script: "A1.js", imports: ["B2.js"], style: "D4.css" })
+)
 
 const running = Layer.merge(services(providing(() => Effect.succeed(found(1)))), files)
 
@@ -99,19 +108,24 @@ describe("R34: addresses for people", () => {
     }).pipe(Effect.provide(running))
   )
 
-  it.effect("script and style are named by their content, cached forever and compressed", () =>
-    Effect.gen(function* () {
-      const api = yield* TestApi.make
-      const paths = assetsIn((yield* api.get("/dashboard")).text)
-      assert.lengthOf(paths, 2)
-      for (const path of paths) {
-        const { headers, status } = yield* api.get(path, { "accept-encoding": "gzip" })
-        assert.strictEqual(status, 200)
-        assert.match(headers.get("cache-control") ?? "", /immutable/)
-        assert.strictEqual(headers.get("content-encoding"), "gzip")
-      }
-      assert.strictEqual((yield* api.get("/dashboard/assets/0123456789abcdef.js")).json.error, "not_found")
-    }).pipe(Effect.provide(running))
+  it.effect(
+    "script and style are cached forever and compressed, and scripts that the first imports are fetched along with it",
+    () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.make
+        const paths = assetsIn((yield* api.get("/dashboard")).text)
+        assert.deepStrictEqual(
+          paths,
+          ["D4.css", "B2.js", "A1.js"].map((name) => `/dashboard/assets/${name}`)
+        )
+        for (const path of [...paths, "/dashboard/assets/C3.js"]) {
+          const { headers, status } = yield* api.get(path, { "accept-encoding": "gzip" })
+          assert.strictEqual(status, 200)
+          assert.match(headers.get("cache-control") ?? "", /immutable/)
+          assert.strictEqual(headers.get("content-encoding"), "gzip")
+        }
+        assert.strictEqual((yield* api.get("/dashboard/assets/0123456789abcdef.js")).json.error, "not_found")
+      }).pipe(Effect.provide(running))
   )
 
   it.effect("the icon and robots.txt are there, and keep search engines to the reference", () =>

@@ -1,7 +1,4 @@
 import type { ComponentType } from "preact"
-import { AccountPage } from "../pages/Account.tsx"
-import { AppsPage } from "../pages/Apps.tsx"
-import { BillingPage } from "../pages/Billing.tsx"
 import { ForgotPasswordPage } from "../pages/ForgotPassword.tsx"
 import { KeysPage } from "../pages/Keys.tsx"
 import { LogPage } from "../pages/Log.tsx"
@@ -12,7 +9,7 @@ import { PlaygroundPage } from "../pages/Playground.tsx"
 import { SignInPage } from "../pages/SignIn.tsx"
 import { SignUpPage } from "../pages/SignUp.tsx"
 import { UsagePage } from "../pages/Usage.tsx"
-import { WebhooksPage } from "../pages/Webhooks.tsx"
+import { OnDemand } from "./OnDemand.tsx"
 import { home } from "./router.ts"
 import { signInPath } from "./session.ts"
 
@@ -22,10 +19,10 @@ const pages: Readonly<Record<string, ComponentType>> = {
   [`${home}/log`]: LogPage,
   [`${home}/usage`]: UsagePage,
   [`${home}/keys`]: KeysPage,
-  [`${home}/apps`]: AppsPage,
-  [`${home}/webhooks`]: WebhooksPage,
-  [`${home}/billing`]: BillingPage,
-  [`${home}/account`]: AccountPage,
+  [`${home}/apps`]: () => <OnDemand name="AppsPage" />,
+  [`${home}/webhooks`]: () => <OnDemand name="WebhooksPage" />,
+  [`${home}/billing`]: () => <OnDemand name="BillingPage" />,
+  [`${home}/account`]: () => <OnDemand name="AccountPage" />,
   [signInPath]: SignInPage,
   [`${home}/sign-up`]: SignUpPage,
   [`${home}/forgot-password`]: ForgotPasswordPage

@@ -2,7 +2,11 @@ import { Context, Data, Effect } from "effect"
 
 /** Built from `src/dashboard/`. */
 export interface Files {
+  /** The text of each file by its name, which contains a hash of the text. */
+  readonly texts: ReadonlyMap<string, string>
   readonly script: string
+  /** Scripts that `script` imports. All other scripts load when a page needs them. */
+  readonly imports: ReadonlyArray<string>
   readonly style: string
 }
 

@@ -1,0 +1,9 @@
+/** Rarely used pages, in a script of their own that loads when one of them is opened. */
+
+// The error handler must run before the modules that both scripts share.
+import "../app/start.ts"
+
+export { AccountPage } from "./Account.tsx"
+export { AppsPage } from "./Apps.tsx"
+export { BillingPage } from "./Billing.tsx"
+export { WebhooksPage } from "./Webhooks.tsx"
