@@ -46,6 +46,7 @@ import { requestId } from "../src/services/telemetry/recording.ts"
 import * as EventWork from "../src/services/webhooks/EventWork.ts"
 import { WebhookClient } from "../src/services/webhooks/WebhookClient.ts"
 import { Webhooks } from "../src/services/webhooks/Webhooks.ts"
+import * as ActivityMemory from "../src/testing/ActivityMemory.ts"
 import * as InMemory from "../src/testing/InMemory.ts"
 import * as MembersMemory from "../src/testing/MembersMemory.ts"
 import * as PagesMemory from "../src/testing/PagesMemory.ts"
@@ -236,6 +237,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     AccountRemoval.layer,
     Webhooks.layer,
     MembersMemory.layer,
+    ActivityMemory.layer,
     onClockOf("events")(EventWork.layer()),
     billing
   ).pipe(

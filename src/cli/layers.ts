@@ -2,6 +2,7 @@ import type { Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
+import type { Activity } from "../services/accounts/Activity.ts"
 import type { Members } from "../services/accounts/Members.ts"
 import type { People } from "../services/accounts/People.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
@@ -30,6 +31,7 @@ import type { ExportAccount } from "./accounts/look.ts"
 
 type ReadingServices =
   | Accounts
+  | Activity
   | AppConfig
   | Audit
   | BillingBooks

@@ -11,6 +11,7 @@ import * as RateLimiterMemory from "../layers/memory/RateLimiterMemory.ts"
 import * as ResultCacheMemory from "../layers/memory/ResultCacheMemory.ts"
 import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
+import type { Activity } from "../services/accounts/Activity.ts"
 import { Credentials } from "../services/accounts/Credentials.ts"
 import type { Billing } from "../services/billing/Billing.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
@@ -31,6 +32,7 @@ import type { EventBooks } from "../services/webhooks/EventBooks.ts"
 import { EventEmails } from "../services/webhooks/EventEmails.ts"
 import { Webhooks } from "../services/webhooks/Webhooks.ts"
 import * as AccountsMemory from "./AccountsMemory.ts"
+import * as ActivityMemory from "./ActivityMemory.ts"
 import * as BillingBooksMemory from "./BillingBooksMemory.ts"
 import * as EventBooksMemory from "./EventBooksMemory.ts"
 import * as KeyStoreMemory from "./KeyStoreMemory.ts"
@@ -47,6 +49,7 @@ import * as WebhookClientMemory from "./WebhookClientMemory.ts"
 
 export const storage = Layer.mergeAll(
   AccountsMemory.layer,
+  ActivityMemory.layer,
   BillingBooksMemory.layer,
   EventBooksMemory.layer,
   KeyStoreMemory.layer,
@@ -99,7 +102,11 @@ const maxCachedAnswers = 10_000
 const origin = "http://quarry.test"
 
 export const layerOver = <S, E, R>(
-  storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | S, E, R>,
+  storage: Layer.Layer<
+    Accounts | Activity | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | S,
+    E,
+    R
+  >,
   providers: Layer.Layer<Providers>,
   options: Options = {}
 ) => {

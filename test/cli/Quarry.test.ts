@@ -13,6 +13,7 @@ import { Refusal } from "../../src/domain/providers/Refusal.ts"
 import type { Capabilities } from "../../src/domain/search/Capabilities.ts"
 import { AccountRemoval } from "../../src/services/accounts/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/accounts/Accounts.ts"
+import { Activity } from "../../src/services/accounts/Activity.ts"
 import { type Member, Members } from "../../src/services/accounts/Members.ts"
 import { People } from "../../src/services/accounts/People.ts"
 import { BillingBooks } from "../../src/services/billing/BillingBooks.ts"
@@ -111,6 +112,18 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       setEmail: (_, email) => Effect.succeed({ ...account, email }),
       setPlan: (_, choice) =>
         Effect.succeed({ ...account, plan: choice.plan, quota: choice.quota, cycleStart: choice.cycleStart })
+    }),
+    Layer.mock(Activity, {
+      page: (_, { type }) =>
+        Effect.succeed({
+          entries: [
+            {
+              ...{ id: "act_1", at: 0, type: `${type}.created`, actor: "operator", address: undefined },
+              ...{ browser: undefined, changes: { name: "ci" } }
+            }
+          ],
+          next: { atMicros: 1n, ordinal: 2n }
+        })
     }),
     Layer.mock(Members, {
       list: () => Effect.succeed([owner, guest]),
@@ -600,6 +613,23 @@ describe("quarry --json", () => {
       }
     ],
     ["account delete --id acc_1 --yes", { account_id: "acc_1", deleted: true }],
+    [
+      "account events --id acc_1 --type key",
+      {
+        events: [
+          {
+            id: "act_1",
+            type: "key.created",
+            changes: { name: "ci" },
+            at: "1970-01-01T00:00:00.000Z",
+            actor: "operator",
+            address: null,
+            browser: null
+          }
+        ],
+        next: "MS4y"
+      }
+    ],
     ["sessions end --account acc_1", { account_id: "acc_1", ended: 2 }],
     ["member list --account acc_1", { members: [owner, guest] }],
     [

@@ -58,6 +58,24 @@ describe("the two parts of an email", () => {
     }
   })
 
+  it("R68: say who caused an event, from which address and in which browser, as far as they are known", () => {
+    const requester = {
+      actor: "ada@example.com",
+      address: "203.0.113.7",
+      browser: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    }
+    const body = eventEmail({ ...eventOf("key.created"), requester }, "https://quarry.test", [])
+    for (const text of [plainText(body), htmlText(body)]) {
+      for (const fact of ["By: ada@example.com", "From: 203.0.113.7", "Browser: Firefox on Linux"]) {
+        assert.include(text, fact)
+      }
+    }
+    const byOperator = { ...eventOf("key.revoked"), requester: { actor: "operator" } }
+    assert.deepStrictEqual(eventEmail(byOperator, "https://quarry.test", []).facts.slice(1), [
+      ["By", "the operator of this server"]
+    ])
+  })
+
   it("write moments in UTC", () => {
     assert.strictEqual(momentText(Date.UTC(2026, 0, 5, 0, 0)), "5 Jan 2026, 00:00 UTC")
   })

@@ -3,6 +3,7 @@ import { adjust } from "../credits/adjust.ts"
 import { writesAudit, writesMore, writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { grant } from "./credits.ts"
+import { events } from "./events.ts"
 import { exportWith, list, search, show, usage } from "./look.ts"
 import { remove, resume, signInLink, suspend } from "./state.ts"
 import { create, setEmail, setPlan } from "./terms.ts"
@@ -16,6 +17,7 @@ export const account = <E, R>({ exportAccount, reading, storage }: CommandLayers
       list.pipe(writesNothing, Command.provide(reading)),
       search.pipe(writesNothing, Command.provide(reading)),
       usage.pipe(writesNothing, Command.provide(reading)),
+      events.pipe(writesNothing, Command.provide(reading)),
       setPlan.pipe(writesMore, Command.provide(storage)),
       setEmail.pipe(writesMore, Command.provide(storage)),
       grant.pipe(writesMore, Command.provide(storage)),

@@ -114,10 +114,11 @@ const readBody = async (response: Response): Promise<unknown> => {
 /** Never rejects; errors are returned as values. */
 export const call = async <R extends RouteName>(route: R, input: Input<R>): Promise<Result<Answer<R>>> => {
   const {
+    accept = "application/json",
     body,
     signal,
     ...rest
-  }: { body?: object; signal?: AbortSignal; params?: Record<string, string>; query?: Query } = input
+  }: { accept?: string; body?: object; signal?: AbortSignal; params?: Record<string, string>; query?: Query } = input
   const { address, method } = addressOf(route, rest)
   const start = performance.now()
   const headers = new Headers()
@@ -125,7 +126,7 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
     const response = await fetch(address, {
       method,
       headers: {
-        accept: "application/json",
+        accept,
         // Marks the request as same-site for browsers that send no `Sec-Fetch-Site` (R25).
         "x-quarry-dashboard": "1",
         ...(body && { "content-type": "application/json" })

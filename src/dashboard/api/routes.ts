@@ -12,7 +12,7 @@ import type {
   WebhookChange
 } from "../../domain/webhooks/WebhookRequest.ts"
 import type { ConnectedApps, SessionAccounts, Sessions } from "../../http/groups/AccessGroup.ts"
-import type { Account } from "../../http/groups/AccountGroup.ts"
+import type { Account, AccountEvent as AccountEventSchema, AccountEvents } from "../../http/groups/AccountGroup.ts"
 import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"
 import type { ApiKey, ApiKeys, IssuedApiKey } from "../../http/groups/KeysGroup.ts"
 import type { LoggedQuery, QueryHistory, Usage as UsageSchema } from "../../http/groups/UsageGroup.ts"
@@ -72,6 +72,7 @@ export interface Routes {
   "GET /v1/apps": Returns<Wire<typeof ConnectedApps>>
   "DELETE /v1/apps/{app_id}": Returns<Ignored> & { readonly params: { readonly app_id: string } }
   "GET /v1/account/export": Returns<Ignored>
+  "GET /v1/account/events": Reads<Wire<typeof AccountEvents>>
   "GET /v1/billing": Returns<Wire<typeof BillingState>>
   "POST /v1/billing/checkout": Takes<Wire<typeof Checkout>, Wire<typeof CheckoutRequest>>
   "POST /v1/billing/plan": Takes<Wire<typeof ChangedPlan>, Wire<typeof PlanChange>>
@@ -108,6 +109,8 @@ export interface Routes {
 
 export type RouteName = keyof Routes
 
+export type AccountEvent = Wire<typeof AccountEventSchema>
+
 export type LoggedSearch = Wire<typeof LoggedQuery>
 
 export type Usage = Wire<typeof UsageSchema>
@@ -116,4 +119,8 @@ export type Key = Wire<typeof ApiKey>
 
 export type Answer<R extends RouteName> = Routes[R]["answer"]
 
-export type Input<R extends RouteName> = Omit<Routes[R], "answer"> & { readonly signal?: AbortSignal }
+export type Input<R extends RouteName> = Omit<Routes[R], "answer"> & {
+  readonly signal?: AbortSignal
+  /** The media type to ask for instead of JSON. */
+  readonly accept?: string
+}

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import { queryText } from "../api/client.ts"
 import type { Answer, Key } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { usePolling } from "../app/polling.ts"
@@ -14,6 +13,7 @@ import { LogHistogram } from "../components/search/LogHistogram.tsx"
 import { LogTable } from "../components/search/LogTable.tsx"
 import { Button, ButtonLink } from "../components/ui/Button.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { newerThan, Pager } from "../components/ui/Pager.tsx"
 import { EmptyState, Loaded } from "../components/ui/States.tsx"
 import { announce } from "../components/ui/Toast.tsx"
 import { Toggle } from "../components/ui/Toggle.tsx"
@@ -27,9 +27,6 @@ const entriesOnPage = 50
 const withoutCursor = ({ cursor: _, ...filters }: Readonly<Record<string, string>>) => filters
 
 const path = `${home}/log`
-
-/** The cursor of the page before each page that was opened in this tab; empty for the first. */
-const newerThan = new Map<string, string>()
 
 const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly isFiltered: boolean }) => {
   if (hasOlder) {
@@ -53,29 +50,6 @@ const Empty = ({ hasOlder, isFiltered }: { readonly hasOlder: boolean; readonly 
     >
       Charged searches are listed here with their outcome, credits, and time.
     </EmptyState>
-  )
-}
-
-const Pager = ({ next }: { readonly next: string | null }) => {
-  const { query } = place.value
-  const cursor = query.get("cursor") ?? ""
-  if (cursor === "" && next === null) return null
-  const at = (cursor: string): string => path + queryText({ ...Object.fromEntries(query), cursor })
-  // While a page loads, the one before it is still shown, with this page's cursor as its next.
-  if (next !== null && next !== cursor) newerThan.set(next, cursor)
-  const newer = newerThan.get(cursor)
-  return (
-    <nav class="pager" aria-label="Pages of the log">
-      {cursor === "" ? (
-        <span />
-      ) : (
-        <span class="actions">
-          <ButtonLink href={at("")} text="Newest" />
-          {newer !== undefined && newer !== "" && <ButtonLink href={at(newer)} text="Newer" />}
-        </span>
-      )}
-      {next !== null && <ButtonLink href={at(next)} text="Older" />}
-    </nav>
   )
 }
 
@@ -113,7 +87,7 @@ const Entries = ({ history, isLoading, keys }: EntriesProps) => {
             onRow={({ id }) => setSelected(id)}
           />
         )}
-        <Pager next={next} />
+        <Pager label="Pages of the log" next={next} />
       </section>
       {entry && <EntryPanel entry={entry} keys={keys} onClose={() => setSelected(undefined)} />}
     </div>

@@ -112,6 +112,13 @@ const idOf = (prefix: string, description: string) =>
 
 export const RecentParameters = Schema.Struct({ limit })
 
+export const pageParameters = {
+  from: momentParameter("Start of the range, inclusive"),
+  to: momentParameter("End of the range, exclusive"),
+  cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
+  limit
+}
+
 export const HistoryParameters = Schema.Struct({
   target: Schema.optionalKey(
     AnyTarget.annotate({ identifier: undefined, description: "Only searches of this target; page selects pages." })
@@ -161,10 +168,7 @@ export const HistoryParameters = Schema.Struct({
   domain: Schema.optionalKey(
     limitedText(maxDomainCharacters, { description: "Only searches that included or excluded this domain." })
   ),
-  from: momentParameter("Start of the range, inclusive"),
-  to: momentParameter("End of the range, exclusive"),
-  cursor: Schema.optionalKey(Cursor.pipe(Schema.annotateEncoded({ description: "next_cursor of the previous page." }))),
-  limit
+  ...pageParameters
 })
 
 export const toHistoryQuery = (parameters: typeof HistoryParameters.Type): HistoryQuery => ({

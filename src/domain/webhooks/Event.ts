@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import type { Requester } from "../requests/CurrentRequester.ts"
 
 export const eventTypes = [
   "credits.low",
@@ -29,6 +30,8 @@ export interface Event {
   readonly type: AnyEventType
   readonly createdAt: number
   readonly data: Schema.JsonObject
+  /** Whose request caused the event, with `actor` as an email address or `operator`. Only emails show it. */
+  readonly requester?: Requester | undefined
 }
 
 export interface EventSettings {

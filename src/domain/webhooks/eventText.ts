@@ -1,5 +1,7 @@
+import { describeUserAgent } from "../accounts/userAgent.ts"
 import type { EmailBody } from "../emails/EmailBody.ts"
 import { momentText } from "../emails/EmailBody.ts"
+import type { Requester } from "../requests/CurrentRequester.ts"
 import type { AnyEventType, Event } from "./Event.ts"
 
 interface EventText extends Pick<EmailBody, "subject" | "paragraphs"> {
@@ -106,14 +108,28 @@ const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
   })
 }
 
+/** The person, address and browser behind the event, as far as they are known. */
+const originOf = ({ actor, address, browser }: Requester = {}): EmailBody["facts"] =>
+  (
+    [
+      ["By", actor === "operator" ? "the operator of this server" : actor],
+      ["From", address],
+      ["Browser", browser && describeUserAgent(browser)]
+    ] as const
+  ).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value] as const]))
+
 /** `links` are added below the email, such as the one to unsubscribe. */
-export const eventEmail = ({ createdAt, data, type }: Event, origin: string, links: EmailBody["links"]): EmailBody => {
+export const eventEmail = (
+  { createdAt, data, requester, type }: Event,
+  origin: string,
+  links: EmailBody["links"]
+): EmailBody => {
   const { ifUnexpected, page, paragraphs, subject } = texts[type](data)
   const [path, button] = page
   return {
     subject: `Quarry: ${subject}`,
     paragraphs,
-    facts: [["When", momentText(createdAt)]],
+    facts: [["When", momentText(createdAt)], ...originOf(requester)],
     button: { text: button, href: `${origin}${path}` },
     ifUnexpected,
     links

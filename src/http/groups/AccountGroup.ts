@@ -1,15 +1,16 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ActivityParameters } from "../../domain/accounts/ActivityQuery.ts"
 import { everyRole, ownerOnly } from "../../domain/accounts/Role.ts"
 import { SoldPlan } from "../../domain/billing/BillingRequest.ts"
 import { Plan } from "../../domain/credits/Plan.ts"
 import { KeyMode } from "../../domain/keys/ApiKey.ts"
 import { accepting, acceptingSessions, NeedsFreshSignIn } from "../Callers.ts"
-import { FreshSignInRequired, InternalError } from "../errors.ts"
-import { Gates } from "../Gates.ts"
+import { FreshSignInRequired, InternalError, InvalidRequest } from "../errors.ts"
+import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment } from "../timestamps.ts"
 import { ApiKey } from "./KeysGroup.ts"
-import { LoggedQuery } from "./UsageGroup.ts"
+import { LoggedQuery, nextCursor } from "./UsageGroup.ts"
 import { Webhook, WebhookSettings } from "./WebhooksGroup.ts"
 
 export const Account = Schema.Struct({
@@ -29,6 +30,26 @@ export const Account = Schema.Struct({
     })
   ).annotate({ description: "The calling key; null for a dashboard session" })
 }).annotate({ identifier: "Account" })
+
+export const AccountEvent = Schema.Struct({
+  id: Schema.String.annotate({ description: "act_ and 32 hex characters" }),
+  at: Moment,
+  type: Schema.String.annotate({ description: "The object and the action, as in `key.created`" }),
+  actor: Schema.NullOr(Schema.String).annotate({
+    description:
+      "The email address of a person, the ID of a key, or `operator`; null if nobody acted, as when a payment arrived"
+  }),
+  address: Schema.NullOr(Schema.String).annotate({ description: "The client's address or network, if it is known" }),
+  browser: Schema.NullOr(Schema.String).annotate({ description: "The browser's User-Agent header, if it is known" }),
+  changes: Schema.Record(Schema.String, Schema.Json).annotate({
+    description: "What changed. Never contains a secret"
+  })
+}).annotate({ identifier: "AccountEvent" })
+
+export const AccountEvents = Schema.Struct({
+  events: Schema.Array(AccountEvent),
+  next_cursor: nextCursor
+}).annotate({ identifier: "AccountEvents" })
 
 const cents = (description: string) => Schema.Int.annotate({ description: `${description}, in US cents` })
 
@@ -74,6 +95,7 @@ export const AccountExport = Schema.Struct({
   api_keys: Schema.Array(ApiKey),
   webhooks: Schema.Array(Webhook),
   webhook_settings: Schema.Struct(settings),
+  events: Schema.Array(AccountEvent).annotate({ description: "Who did what, for the last 400 days, newest first" }),
   queries: Schema.Array(LoggedQuery)
 }).annotate({ identifier: "AccountExport" })
 
@@ -96,9 +118,24 @@ export class AccountGroup extends HttpApiGroup.make("account")
         identifier: "exportAccount",
         summary: "Export the account's data",
         description:
-          "Returns the account, payments, API keys, webhooks and complete query log, newest first, as one JSON document."
+          "Returns the account, payments, API keys, webhooks, events and complete query log, newest first, as one JSON document."
       })
     ),
+    HttpApiEndpoint.get("events", "/v1/account/events", {
+      query: ActivityParameters,
+      success: AccountEvents,
+      error: [InvalidRequest, InternalError]
+    })
+      .middleware(RequestDecoding)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listAccountEvents",
+          summary: "Who did what",
+          description:
+            "Sign-ins, and changes of people, keys, webhooks and the plan, newest first. Events are kept for 400 days. With " +
+            "Accept: application/x-ndjson, all matching events from the cursor on are sent, one in each line."
+        })
+      ),
     HttpApiEndpoint.delete("remove", "/v1/account", {
       success: HttpApiSchema.NoContent,
       error: [FreshSignInRequired, InternalError]
@@ -115,6 +152,6 @@ export class AccountGroup extends HttpApiGroup.make("account")
         })
       )
   )
-  .pipe(acceptingSessions({ me: everyRole, export: ownerOnly, remove: ownerOnly }))
+  .pipe(acceptingSessions({ me: everyRole, export: ownerOnly, events: ownerOnly, remove: ownerOnly }))
   .middleware(Gates)
   .annotateMerge(OpenApi.annotations({ title: "Account", description: "The calling account" })) {}

@@ -118,12 +118,14 @@ export const RecentQueries = Schema.Struct({ queries: Schema.Array(LoggedQuery) 
   identifier: "RecentQueries"
 })
 
+export const nextCursor = Schema.NullOr(Cursor).annotate({
+  description:
+    "The cursor of the next page; null on the last page. A page can be short or empty without being the last."
+})
+
 export const QueryHistory = Schema.Struct({
   queries: Schema.Array(LoggedQuery),
-  next_cursor: Schema.NullOr(Cursor).annotate({
-    description:
-      "The cursor of the next page; null on the last page. A page can be short or empty without being the last."
-  })
+  next_cursor: nextCursor
 }).annotate({ identifier: "QueryHistory" })
 
 export class UsageGroup extends HttpApiGroup.make("usage")

@@ -5,6 +5,7 @@ import type { AccountPrincipal, KeyPrincipal } from "../../domain/accounts/Princ
 import { type Allowance, creditsAvailable } from "../../domain/credits/Allowance.ts"
 import { unauthorized } from "../../domain/errors.ts"
 import { AccountRemoval } from "../../services/accounts/AccountRemoval.ts"
+import { Activity } from "../../services/accounts/Activity.ts"
 import type { BillingBooks } from "../../services/billing/BillingBooks.ts"
 import type { QueryLog } from "../../services/charging/QueryLog.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -13,7 +14,8 @@ import type { EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { Api } from "../Api.ts"
 import { currentAccount, currentAccountPrincipal } from "../Gates.ts"
 import type { Account as Me } from "../groups/AccountGroup.ts"
-import { exportAccount } from "./exportAccount.ts"
+import { jsonLines, wantsLines } from "../requests/accept.ts"
+import { eventLines, exportAccount, toEvent } from "./exportAccount.ts"
 
 export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({
   email: principal.account.email,
@@ -30,7 +32,8 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const removal = yield* AccountRemoval
-    const storage = yield* Effect.context<BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>()
+    const activity = yield* Activity
+    const storage = yield* Effect.context<Activity | BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>()
 
     return handlers.handleAll({
       me: Effect.fnUntraced(function* () {
@@ -38,10 +41,24 @@ export const layer = HttpApiBuilder.group(
         return toMe(principal, yield* ledger.allowance(principal.account))
       }),
       export: Effect.fnUntraced(function* () {
-        const document = yield* Effect.provideContext(exportAccount(yield* currentAccount), storage)
+        const account = yield* currentAccount
+        yield* activity.record(account.id, "account.exported", {})
+        const document = yield* Effect.provideContext(exportAccount(account), storage)
         return HttpServerResponse.stream(Stream.encodeText(document), {
           contentType: "application/json",
           headers: { "content-disposition": 'attachment; filename="quarry-account.json"' }
+        })
+      }),
+      events: Effect.fnUntraced(function* ({ query, request }) {
+        const { id } = yield* currentAccount
+        if (!wantsLines(request.headers.accept)) {
+          const { entries, next } = yield* activity.page(id, query)
+          return { events: entries.map(toEvent), next_cursor: next ?? null }
+        }
+        yield* activity.record(id, "activity.exported", {})
+        return HttpServerResponse.stream(Stream.encodeText(eventLines(activity, id, query)), {
+          contentType: jsonLines,
+          headers: { "content-disposition": 'attachment; filename="quarry-activity.ndjson"' }
         })
       }),
       remove: Effect.fnUntraced(function* () {

@@ -1,23 +1,26 @@
 import { Effect, Option, Schema, Stream } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
+import type { ActivityQuery } from "../../domain/accounts/ActivityQuery.ts"
 import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 import { everything, type Position } from "../../domain/log/QueryHistory.ts"
+import { Activity, type AccountEvent as StoredEvent } from "../../services/accounts/Activity.ts"
 import { BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
 import { QueryLog } from "../../services/charging/QueryLog.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
 import { KeyStore } from "../../services/keys/KeyStore.ts"
 import { EventBooks } from "../../services/webhooks/EventBooks.ts"
-import { AccountExport } from "../groups/AccountGroup.ts"
+import { AccountEvent, AccountExport } from "../groups/AccountGroup.ts"
 import { LoggedQuery } from "../groups/UsageGroup.ts"
 import { SendsServerTiming } from "../responses/serverTiming.ts"
 import { toKey } from "./keys.ts"
 import { toLoggedQuery } from "./usage.ts"
 import { toSettings, toWebhook } from "./webhooks.ts"
 
-const { queries: _, ...head } = AccountExport.fields
+const { events: _, queries: __, ...head } = AccountExport.fields
 
 const encodeHead = Schema.encodeSync(Schema.fromJsonString(Schema.Struct(head)))
 const encodeQuery = Schema.encodeSync(Schema.fromJsonString(LoggedQuery))
+const encodeEvent = Schema.encodeSync(Schema.fromJsonString(AccountEvent))
 
 /** Entries per read. The export can be as long as the log and is never in memory as a whole. */
 const pageEntries = 1_000
@@ -47,6 +50,34 @@ const toOrder = (it: BookedOrder) => ({
   dispute_lost: it.isDisputeLost
 })
 
+/** All entries of a log from a position on, newest first, as pieces of JSON text. */
+const allPages = <A>(
+  from: Position | undefined,
+  read: (after: Position | undefined) => Effect.Effect<{
+    readonly entries: ReadonlyArray<A>
+    readonly next: Position | undefined
+  }>,
+  write: (entries: ReadonlyArray<A>) => string
+) =>
+  Stream.paginate(from, (after: Position | undefined) =>
+    Effect.map(read(after), ({ entries, next }) => [[write(entries)], Option.fromUndefinedOr(next)] as const)
+  )
+
+export const toEvent = (event: StoredEvent): typeof AccountEvent.Type => ({
+  ...event,
+  actor: event.actor ?? null,
+  address: event.address ?? null,
+  browser: event.browser ?? null
+})
+
+/** One event in each line. */
+export const eventLines = (activity: Activity["Service"], accountId: string, query: ActivityQuery) =>
+  allPages(
+    query.cursor,
+    (cursor) => activity.page(accountId, { ...query, cursor, limit: pageEntries }),
+    (entries) => entries.map((entry) => `${encodeEvent(toEvent(entry))}\n`).join("")
+  )
+
 /** Returns pieces of JSON. Fails before the first piece if the account cannot be read. */
 export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const ledger = yield* Ledger
@@ -54,6 +85,7 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const queryLog = yield* QueryLog
   const books = yield* BillingBooks
   const events = yield* EventBooks
+  const activity = yield* Activity
   const namesProviders = yield* SendsServerTiming
   const { balance, plan, quota, used } = yield* ledger.peek(account)
   const { createdAt, email, id } = account
@@ -77,17 +109,19 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
     webhooks: (yield* events.endpoints(id)).map(toWebhook),
     webhook_settings: toSettings(yield* events.settings(id))
   })
-  const queries = Stream.paginate(undefined, (after: Position | undefined) =>
-    Effect.map(
-      queryLog.history(id, { filter: everything, after, limit: pageEntries }),
-      ({ entries, next }) =>
-        [
-          [entries.map((entry) => encodeQuery(toLoggedQuery(entry, namesProviders))).join(",")],
-          Option.fromUndefinedOr(next)
-        ] as const
-    )
+  const acts = allPages(
+    undefined,
+    (cursor) => activity.page(id, { cursor, limit: pageEntries }),
+    (entries) => entries.map((entry) => encodeEvent(toEvent(entry))).join(",")
   )
-  return Stream.make(`${start.slice(0, -1)},"queries":[`).pipe(
+  const queries = allPages(
+    undefined,
+    (after) => queryLog.history(id, { filter: everything, after, limit: pageEntries }),
+    (entries) => entries.map((entry) => encodeQuery(toLoggedQuery(entry, namesProviders))).join(",")
+  )
+  return Stream.make(`${start.slice(0, -1)},"events":[`).pipe(
+    Stream.concat(Stream.intersperse(acts, ",")),
+    Stream.concat(Stream.make(`],"queries":[`)),
     Stream.concat(Stream.intersperse(queries, ",")),
     Stream.concat(Stream.make("]}"))
   )

@@ -1,13 +1,16 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, Option } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { explainOtherAddress } from "../../domain/accounts/CallingPage.ts"
+import { clientIp } from "../../domain/accounts/ClientAddress.ts"
 import { cookieValues } from "../../domain/accounts/Credential.ts"
 import { challengeOf, keyChallenge, resourceQueryOf } from "../../domain/accounts/OAuth.ts"
+import type { Principal } from "../../domain/accounts/Principal.ts"
 import { strayKeyHeaders, unacceptedCredential } from "../../domain/accounts/unacceptedCredential.ts"
 import { Unauthorized } from "../../domain/errors.ts"
 import type { RequestState } from "../../domain/requests/CurrentRequest.ts"
 import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
+import { CurrentRequester, type Requester } from "../../domain/requests/CurrentRequester.ts"
 import { Credentials, type RequestCredentials } from "../../services/accounts/Credentials.ts"
 import { Sessions } from "../../services/accounts/Sessions.ts"
 import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
@@ -34,6 +37,17 @@ const requestCredentials = (
     network,
     address
   }
+}
+
+/** Undefined for other credentials than sessions, which cannot change an account. */
+const requesterOf = (
+  principal: Principal,
+  { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
+  trustedHops: number
+): Requester | undefined => {
+  if (principal._tag !== "session") return undefined
+  const address = clientIp(Option.getOrUndefined(remoteAddress), headers["x-forwarded-for"], trustedHops)
+  return { actor: principal.personId, address, browser: headers["user-agent"] }
 }
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -98,7 +112,9 @@ export const makeAuthentication = Effect.gen(function* () {
               principal: principal._tag,
               ...(principal._tag === "demo" ? {} : { account_id: principal.account.id })
             })
-            return Effect.catch(Effect.provideService(httpEffect, CurrentPrincipal, principal), answerError)
+            const handled = Effect.catch(Effect.provideService(httpEffect, CurrentPrincipal, principal), answerError)
+            const requester = requesterOf(principal, request, proxies)
+            return requester === undefined ? handled : Effect.provideService(handled, CurrentRequester, requester)
           }
         })
       }

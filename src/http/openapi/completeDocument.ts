@@ -150,7 +150,11 @@ const linesOf = (name: string): Json => {
   return { schema: lineSchema, "x-itemSchema": lineSchema }
 }
 
-const lines: Readonly<Record<string, Json>> = { bulk: linesOf("BulkLine"), pages: linesOf("PagesLine") }
+const lines: Readonly<Record<string, Json>> = {
+  bulk: linesOf("BulkLine"),
+  pages: linesOf("PagesLine"),
+  listAccountEvents: linesOf("AccountEvent")
+}
 
 /** The gates declare a 403 for each endpoint, but an endpoint for all roles refuses none. */
 const dropUnusedForbidden = (operation: Json, responses: Json): void => {

@@ -274,6 +274,20 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
     series: [{ start: "2026-03-14T00:00:00.000Z", group: null, ...counts }]
   },
   recentQueries: { queries: [logged] },
+  listAccountEvents: {
+    events: [
+      {
+        id: "act_0b6f2f8e1c4d4a0f9d7c5e3b2a190817",
+        at: "2026-03-14T09:26:53.589Z",
+        type: "key.created",
+        actor: "ada@example.com",
+        address: "203.0.113.7",
+        browser: "Mozilla/5.0 (X11; Linux x86_64) …",
+        changes: { key_id: keyId, name: key.name, type: key.type, hint: key.hint }
+      }
+    ],
+    next_cursor: null
+  },
   queryHistory: { queries: [logged], next_cursor: "MTc3MzQ4MDQxMzU4OTAwMC4x" },
   listApiKeys: { api_keys: [key] },
   createApiKey: { ...issued, budget: { ...key.budget, spent: 0 } },

@@ -16,6 +16,7 @@ import {
   tooManyMembers
 } from "../../services/accounts/Members.ts"
 import { Ids } from "../../services/Ids.ts"
+import { inActivity } from "../sql/Requester.ts"
 import { idRow, rowOf, rowsOf } from "../sql/Rows.ts"
 import { inTransaction } from "../sql/Transaction.ts"
 import { type AttemptLimit, type Attempts, makeAttempts } from "./Attempts.ts"
@@ -130,7 +131,7 @@ const invite = (deps: Deps): Members["Service"]["invite"] => {
       values (${id}, ${accountId}, ${role}, ${address}, ${digest}, ${expiry(deps)}, clock_timestamp())`
     const member: Member = { id, email: address, role, status: "invited" }
     return { member, link }
-  }, inTransaction(sql))
+  }, inActivity(sql))
 }
 
 const renew = (deps: Deps): Members["Service"]["renew"] => {
@@ -152,7 +153,7 @@ const setRole = (deps: Deps): Members["Service"]["setRole"] =>
     yield* requireOwner(all, row, role)
     yield* deps.sql`update members set role = ${role} where id = ${row.id}`
     return toMember({ ...row, role })
-  }, inTransaction(deps.sql))
+  }, inActivity(deps.sql))
 
 const addressRow = rowOf(Schema.Struct({ email: Schema.String }))
 
@@ -187,7 +188,7 @@ const remove = (deps: Deps): Members["Service"]["remove"] => {
       yield* passAddress(deps, accountId, row.email)
     }
     return toMember(row)
-  }, inTransaction(sql))
+  }, inActivity(sql))
 }
 
 const accountRows = rowsOf(
@@ -289,7 +290,7 @@ const join = (deps: Deps): Members["Service"]["join"] => {
     const [{ secret }] = secrets.values()
     yield* storeResetToken(sql, secret, reset, personId)
     return { _tag: "newPassword", token: Redacted.make(reset) } as const
-  }, inTransaction(sql))
+  }, inActivity(sql))
 }
 
 /** Does not load the sign-in library. */

@@ -6,6 +6,7 @@ import { NotFound, unauthorized } from "../../domain/errors.ts"
 import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
+import { inActivity } from "../sql/Requester.ts"
 import { columnsOf, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
@@ -85,7 +86,7 @@ const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
     const ended = yield* idRows(sql`
       delete from auth_sessions where id = ${sessionId} and user_id = ${personId} returning id`)
     if (ended.length === 0) return yield* unknownSession
-  }, inTransaction(sql))
+  }, inActivity(sql))
 
 const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   Effect.fn("Sessions.forget")(function* (accountId) {
@@ -104,6 +105,7 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
       "value",
       people.map(({ id }) => id)
     )}`
+    yield* sql`delete from account_events where account_id = ${accountId}`
   }, inTransaction(sql))
 
 /** Does not load the sign-in library. */

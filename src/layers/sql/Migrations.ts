@@ -66,10 +66,20 @@ const initialFiles = [
   "event_triggers.sql"
 ]
 
+/** Functions of earlier migrations that record activity now are defined again. */
+const activityFiles = [
+  "activity.sql",
+  "functions/accounts/account_events.sql",
+  "functions/webhooks/event_add.sql",
+  "functions/search/queries_make_partitions.sql",
+  "activity_triggers.sql"
+]
+
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_initial": Effect.forEach(initialFiles, runFile, { discard: true }),
   "0002_app_use": runFile("app_use.sql"),
-  "0003_members": runFile("members.sql")
+  "0003_members": runFile("members.sql"),
+  "0004_activity": Effect.forEach(activityFiles, runFile, { discard: true })
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

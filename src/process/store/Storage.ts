@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import * as IdsLayer from "../../layers/Ids.ts"
 import * as AccountsSql from "../../layers/sql/accounts/AccountsSql.ts"
+import * as ActivitySql from "../../layers/sql/accounts/ActivitySql.ts"
 import * as BillingBooksSql from "../../layers/sql/billing/BillingBooksSql.ts"
 import * as LedgerSql from "../../layers/sql/credits/LedgerSql.ts"
 import * as PlanBooksSql from "../../layers/sql/credits/PlanBooksSql.ts"
@@ -96,6 +97,7 @@ export const secretRotation = Layer.unwrap(Effect.map(given, SecretRotationSql.l
 const stores = (options: { readonly reports: boolean; readonly writes: boolean }) =>
   Layer.mergeAll(
     AccountsSql.layer,
+    ActivitySql.layer,
     AuditSql.layer,
     BillingBooksSql.layer,
     eventBooks,

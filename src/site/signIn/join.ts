@@ -1,6 +1,9 @@
 import { Effect, Redacted } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { confirmPath } from "../../domain/accounts/OAuth.ts"
+import { CurrentRequester } from "../../domain/requests/CurrentRequester.ts"
 import { limitByAddress } from "../../http/middleware/addressLimit.ts"
+import { clientIp } from "../../http/middleware/clientAddress.ts"
 import { type Joined, Members } from "../../services/accounts/Members.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import * as pages from "../html/pages.ts"
@@ -53,6 +56,10 @@ export const submit = Effect.gen(function* () {
   const form = yield* readForm
   const session = yield* Effect.catch(currentSession, () => Effect.undefined)
   const own = session && { id: session.sessionId, personId: session.personId }
-  const joined = yield* (yield* Members).join(secretIn(form, "token"), own)
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  const requester = { actor: own?.personId, address: yield* clientIp, browser: headers["user-agent"] }
+  const joined = yield* (yield* Members)
+    .join(secretIn(form, "token"), own)
+    .pipe(Effect.provideService(CurrentRequester, requester))
   return yield* responseTo(joined ?? (yield* invitationExpired))
 })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { describeUserAgent } from "../../../src/dashboard/app/userAgent.ts"
 import { burnDown, dayMs, forecast } from "../../../src/dashboard/credits/figures.ts"
+import { describeUserAgent } from "../../../src/domain/accounts/userAgent.ts"
 
 const begin = Date.parse("2026-03-01T00:00:00Z")
 const reset = Date.parse("2026-04-01T00:00:00Z")

@@ -92,6 +92,7 @@ const routes: ReadonlyArray<Route> = [
   { method: "GET", path: "/v1/webhooks/nothing/deliveries", accepts: sessionOnly, status: 404 },
   { method: "POST", path: "/v1/webhooks/nothing/deliveries/1/redeliver", accepts: sessionOnly, status: 404 },
   { method: "GET", path: "/v1/account/export", accepts: sessionOnly, status: 200 },
+  { method: "GET", path: "/v1/account/events", accepts: sessionOnly, status: 200 },
   { method: "DELETE", path: "/v1/account", accepts: sessionOnly, status: 204 }
 ]
 

@@ -88,6 +88,7 @@ layer(
         "/v1/sessions",
         "/v1/apps",
         "/v1/account/export",
+        "/v1/account/events",
         "/v1/billing",
         "/v1/webhooks",
         "/v1/nothing",

@@ -129,6 +129,7 @@ describe("the API description", () => {
       "post /v1/pages": "200 400 401 402 403 409 429 500",
       "get /v1/me": "200 401 429 500",
       "get /v1/account/export": "200 401 403 429 500",
+      "get /v1/account/events": "200 400 401 403 429 500",
       "delete /v1/account": "204 401 403 429 500",
       "get /v1/usage": "200 400 401 429 500",
       "get /v1/query/recent": "200 400 401 403 429 500",
@@ -424,6 +425,8 @@ describe("the API description", () => {
       yield* check(400, "post", `/v1/webhooks/${hook.json.id}/rotate`, '{"grace_seconds":-1}')
       yield* check(200, "patch", `/v1/webhooks/${hook.json.id}`, '{"disabled":true}')
       yield* check(400, "post", `/v1/webhooks/${hook.json.id}/test`)
+      yield* check(200, "get", "/v1/account/events?type=key")
+      yield* check(400, "get", "/v1/account/events?limit=0")
       yield* check(200, "get", "/v1/account/export")
       yield* check(204, "delete", `/v1/webhooks/${hook.json.id}`)
       yield* check(404, "patch", `/v1/webhooks/${hook.json.id}`, "{}")

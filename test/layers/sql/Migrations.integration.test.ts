@@ -26,7 +26,8 @@ const atNewDatabase = <A, E>(
 const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [1, "initial"],
   [2, "app_use"],
-  [3, "members"]
+  [3, "members"],
+  [4, "activity"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

@@ -7,6 +7,7 @@ import type { KeyMode } from "../../../src/domain/keys/ApiKey.ts"
 import type { UpstreamRow } from "../../../src/domain/search/Organic.ts"
 import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import { Accounts, type PlanChoice } from "../../../src/services/accounts/Accounts.ts"
+import type { Activity } from "../../../src/services/accounts/Activity.ts"
 import { TrustedProxies } from "../../../src/services/accounts/TrustedProxies.ts"
 import type { BillingBooks } from "../../../src/services/billing/BillingBooks.ts"
 import type { QueryLog } from "../../../src/services/charging/QueryLog.ts"
@@ -28,7 +29,7 @@ export const settings = Layer.merge(StandardSettings.layer, Layer.succeed(Truste
 
 /** All services on a storage, with the test's clock and providers, behind one trusted proxy. */
 export const servicesOver = <S, E, R>(
-  storage: Layer.Layer<Accounts | BillingBooks | EventBooks | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
+  storage: Layer.Layer<Accounts | Activity | BillingBooks | EventBooks | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
   providers: Layer.Layer<Providers>,
   options: InMemory.Options = {}
 ) =>

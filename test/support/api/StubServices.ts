@@ -6,6 +6,7 @@ import type { SearchRequest } from "../../../src/domain/search/SearchRequest.ts"
 import * as Ids from "../../../src/layers/Ids.ts"
 import { AccessTokens } from "../../../src/services/accounts/AccessTokens.ts"
 import { AccountRemoval } from "../../../src/services/accounts/AccountRemoval.ts"
+import { Activity } from "../../../src/services/accounts/Activity.ts"
 import { AuthorizationRequests } from "../../../src/services/accounts/AuthorizationRequests.ts"
 import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
 import { ConnectedApps } from "../../../src/services/accounts/ConnectedApps.ts"
@@ -79,6 +80,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
       hit: () =>
         Effect.succeed({ admitted: true, limit: 1000, remaining: 999, resetAtSeconds: 1, retryAfterSeconds: 1 })
     }),
+    Layer.mock(Activity, {}),
     Layer.mock(Members, {}),
     Layer.mock(Invitations, {}),
     Layer.mock(Ledger, { allowance: () => Effect.succeed(allowance) }),

@@ -2,6 +2,7 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as AccountsSql from "../../../src/layers/sql/accounts/AccountsSql.ts"
+import * as ActivitySql from "../../../src/layers/sql/accounts/ActivitySql.ts"
 import * as BillingBooksSql from "../../../src/layers/sql/billing/BillingBooksSql.ts"
 import * as HoldsSql from "../../../src/layers/sql/credits/HoldsSql.ts"
 import * as LedgerSql from "../../../src/layers/sql/credits/LedgerSql.ts"
@@ -67,6 +68,7 @@ const backdoor = Layer.effect(
 export const replica = () =>
   Layer.mergeAll(
     AccountsSql.layer,
+    ActivitySql.layer,
     AuditSql.layer,
     BillingBooksSql.layer,
     EventBooksSql.layer({ keyring: singleKeyring(Redacted.make(authSecret)) }),

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import { call } from "../../api/client.ts"
 import type { Key, LoggedSearch } from "../../api/routes.ts"
-import { saveCsv } from "../../app/saveCsv.ts"
+import { saveCsv } from "../../app/saveFile.ts"
 import { csvOf } from "../../credits/csv.ts"
 import { formatNumber, plural } from "../../format.ts"
 import { logCsv } from "../../search/logView.ts"

@@ -6,6 +6,7 @@ import { Duration, Effect, Predicate, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxEmailCharacters } from "../../../domain/accounts/emailAddress.ts"
 import { authPath, canAuthorizeApps, failurePath } from "../../../domain/accounts/OAuth.ts"
+import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
 import { maxSessions } from "../../../services/accounts/Sessions.ts"
 import type { SecretValue } from "../../../services/operations/Keyrings.ts"
@@ -83,6 +84,10 @@ export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
     bridge
       .serve(() => handle(request, client))
       .pipe(
+        Effect.provideService(CurrentRequester, {
+          address: client,
+          browser: request.headers.get("user-agent") ?? undefined
+        }),
         Effect.timeoutOrElse({
           duration: limits.request,
           orElse: () => Effect.die(new Error(`sign-in took more than ${Duration.format(limits.request)}`))

@@ -11,6 +11,8 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler
 } from "kysely"
+import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
+import { setRequester } from "../../sql/Requester.ts"
 
 interface RequestContext {
   readonly context: Context.Context<never>
@@ -18,7 +20,7 @@ interface RequestContext {
   readonly faults: Array<unknown>
 }
 
-/** Inside `transaction`, the library's effects and hooks share one connection. */
+/** Inside `transaction`, the library's effects and hooks share one connection, which knows the requester (R68). */
 export interface Bridge {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
   readonly transaction: <A>(body: () => Promise<A>) => Promise<A>
@@ -52,12 +54,14 @@ export const makeBridge: Effect.Effect<Bridge, never, SqlClient.SqlClient> = Eff
     const withCallerStores = AsyncLocalStorage.snapshot()
     return run(
       sql.withTransaction(
-        Effect.flatMap(Effect.context<never>(), (context) =>
-          Effect.tryPromise({
+        Effect.gen(function* () {
+          yield* setRequester(sql, (yield* CurrentRequester) ?? {})
+          const context = yield* Effect.context<never>()
+          return yield* Effect.tryPromise({
             try: () => withCallerStores(() => current.run({ context, faults }, body)),
             catch: (error) => error
           })
-        )
+        })
       )
     )
   }

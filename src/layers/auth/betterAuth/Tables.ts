@@ -183,6 +183,19 @@ const toLibraryRow = <A>({ skewMs }: Deps, model: string, row: A, token: unknown
   return field === undefined || typeof token !== "string" ? shifted : { ...shifted, [field]: token }
 }
 
+/** Changes that triggers record as activity (R68). */
+const recorded: ReadonlySet<string> = new Set([
+  "create oauthConsent",
+  "update account",
+  "update user",
+  "delete session",
+  "delete oauthConsent"
+])
+
+/** The bridge's transactions know the requester. */
+const inActivity = <A>({ bridge }: Deps, change: string, run: () => Promise<A>): Promise<A> =>
+  recorded.has(change) ? bridge.transaction(run) : run()
+
 const create =
   (deps: Deps) =>
   async <A extends Row, B = A>(query: {
@@ -195,7 +208,7 @@ const create =
       const row = await deps.plain.create<A, B>({ ...query, data: toStoredRow(deps, model, data) })
       return toLibraryRow(deps, model, row, (data as Row)[tokenFields[model] ?? ""])
     }
-    if (model !== "session") return insert()
+    if (model !== "session") return inActivity(deps, `create ${model}`, insert)
     const { bridge, onSessionStart } = deps
     return bridge.transaction(async () => {
       await bridge.run(onSessionStart(String((data as Row).userId)))
@@ -228,7 +241,7 @@ const update =
     // An update of omitted fields only would be a statement without columns.
     const row = await (Object.keys(changes).length === 0
       ? deps.plain.findOne<A>({ model, where: conditions })
-      : deps.plain.update<A>({ model, where: conditions, update: changes }))
+      : inActivity(deps, `update ${model}`, () => deps.plain.update<A>({ model, where: conditions, update: changes })))
     return toLibraryRow(deps, model, row, tokenIn(model, where))
   }
 
@@ -266,12 +279,17 @@ export const makeStore =
       count: ({ model, where }) => plain.count({ model, where: toStoredConditions(deps, model, where) }),
       update: update(deps),
       updateMany: ({ model, update, where }) =>
-        plain.updateMany({
-          model,
-          where: toStoredConditions(deps, model, where),
-          update: toStoredRow(deps, model, update)
-        }),
-      delete: ({ model, where }) => plain.delete({ model, where: toStoredConditions(deps, model, where) }),
+        inActivity(deps, `update ${model}`, () =>
+          plain.updateMany({
+            model,
+            where: toStoredConditions(deps, model, where),
+            update: toStoredRow(deps, model, update)
+          })
+        ),
+      delete: ({ model, where }) =>
+        inActivity(deps, `delete ${model}`, () =>
+          plain.delete({ model, where: toStoredConditions(deps, model, where) })
+        ),
       deleteMany: deleteMany(deps),
       consumeOne: consumeOne(deps),
       // The same adapter works here, because the bridge provides the transaction's connection.

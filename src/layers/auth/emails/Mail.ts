@@ -2,8 +2,10 @@ import { Clock, Duration, Effect, Metric, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { confirmPath } from "../../../domain/accounts/OAuth.ts"
 import { type EmailBody, htmlText, momentText, plainText } from "../../../domain/emails/EmailBody.ts"
+import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
 import { emailsSuppressed } from "../../../services/telemetry/Metrics.ts"
+import { inActivity } from "../../sql/Requester.ts"
 import type { AttemptLimit, Attempts } from "../Attempts.ts"
 import { keyOf, type Requester } from "../Requester.ts"
 import { storeResetToken, tokenCharacters } from "../ResetToken.ts"
@@ -20,6 +22,9 @@ const reserveLimit: AttemptLimit = { name: "emails of known browsers", max: 3, w
 const unnoticedLimit: AttemptLimit = { name: "wrong passwords", max: 9, window: Duration.days(1) }
 
 const noticeLimit: AttemptLimit = { name: "wrong password emails", max: 1, window: Duration.days(1) }
+
+/** Failed sign-ins that a person's accounts record per day (R68), so that strangers cannot fill the table. */
+const recordedLimit: AttemptLimit = { name: "recorded sign-in failures", max: 20, window: Duration.days(1) }
 
 type Kind = "reset" | "confirmation"
 
@@ -107,7 +112,15 @@ const makeNoteWrongPassword = Effect.fnUntraced(function* (
     links: []
   }
 
+  const record = Effect.fnUntraced(function* (email: string) {
+    if ((yield* attempts.count(recordedLimit, email)) !== undefined) return
+    yield* sql`
+      select account_event_add(m.account_id, 'person.sign_in_failed', jsonb_build_object('email', u.email), null)
+      from auth_users u join members m on m.user_id = u.id where u.email = ${email.replaceAll("\0", "")}`
+  }, inActivity(sql))
+
   return Effect.fnUntraced(function* (email: string, requester: Requester) {
+    runInBackground(Effect.provideService(record(email), CurrentRequester, yield* CurrentRequester))
     if ((yield* attempts.count(unnoticedLimit, email)) === undefined) return
     runInBackground(
       Effect.gen(function* () {

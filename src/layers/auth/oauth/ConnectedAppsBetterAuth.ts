@@ -4,8 +4,8 @@ import { verifiedHostOf } from "../../../domain/accounts/ClientMetadata.ts"
 import { budgetOfApp } from "../../../domain/credits/Budget.ts"
 import { NotFound } from "../../../domain/errors.ts"
 import { ConnectedApps, maxListedApps } from "../../../services/accounts/ConnectedApps.ts"
+import { inActivity } from "../../sql/Requester.ts"
 import { idRows, rowsOf } from "../../sql/Rows.ts"
-import { inTransaction } from "../../sql/Transaction.ts"
 
 const appRows = rowsOf(
   Schema.Struct({
@@ -80,7 +80,7 @@ const end = (sql: SqlClient.SqlClient): ConnectedApps["Service"]["end"] =>
     if (ended.flat().length === 0) return yield* unknownApp
     // Keeps counting what the app has spent today, in case it is connected again.
     yield* sql`delete from key_bounds where origin_id = ${budgetOfApp(accountId, app.id)}`
-  }, inTransaction(sql))
+  }, inActivity(sql))
 
 export const layer: Layer.Layer<ConnectedApps, never, SqlClient.SqlClient> = Layer.effect(
   ConnectedApps,

@@ -21,8 +21,9 @@ import {
 } from "../../../services/keys/KeyStore.ts"
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 import { StoreClock, storeTime } from "../../../services/StoreClock.ts"
+import { inActivity } from "../Requester.ts"
 import { countOf, idRow, rowOf, rowsOf } from "../Rows.ts"
-import { dieOnSqlError, inTransaction } from "../Transaction.ts"
+import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import { isActive, originOf, readKeys } from "./KeyRows.ts"
 import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
@@ -147,7 +148,7 @@ const create = (deps: Deps) =>
     yield* requireFuture(options.bounds, now)
     if ((yield* countActive(deps, accountId)) >= maxActiveKeys) return yield* tooManyKeys
     return yield* issue(deps, { ...options, accountId, originId: null }, new Date(now))
-  }, inTransaction(deps.sql))
+  }, inActivity(deps.sql))
 
 const forget = ({ principals }: Deps, keys: ReadonlyArray<ChangedKey>) =>
   Effect.forEach(keys, ({ digest }) => principals.remove(Buffer.from(digest).toString("base64")), { discard: true })
@@ -165,12 +166,14 @@ const revoke = (deps: Deps) =>
   Effect.fn("KeyStore.revoke")(function* (id: string, accountId: string | undefined) {
     const { clock, sql } = deps
     const now = new Date(yield* storeTime(clock))
-    const keys = yield* changedRows(sql`
+    const keys = yield* inActivity(sql)(
+      changedRows(sql`
         update api_keys k set revoked_at = ${now} from api_keys t
         where ${isNamed(sql, "t", id, accountId)} and ${isActive(sql, "t", now)}
           and k.account_id = t.account_id and ${isActive(sql, "k", now)}
           and (k.id = t.id or (t.revoked_at is null and ${sql.literal(`${originOf("k")} = ${originOf("t")}`)}))
         returning ${sql.literal(changedColumns)}`)
+    )
     if (keys.length === 0) return yield* missing(id, accountId)
     yield* forget(deps, keys)
     return yield* readKey(deps, id, now)
@@ -198,7 +201,7 @@ const rotate = (deps: Deps) =>
       const issued = yield* issue(deps, renewed, new Date(now))
       return { old, issued }
     })
-    const { issued, old } = yield* sql.withTransaction(replace)
+    const { issued, old } = yield* inActivity(sql)(replace)
     yield* forget(deps, [old])
     return issued
   }, dieOnSqlError)
@@ -220,7 +223,7 @@ const bind = (deps: Deps) =>
           where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}
             and ${isActive(sql, "k", now)}`)
     })
-    yield* forget(deps, yield* sql.withTransaction(write))
+    yield* forget(deps, yield* inActivity(sql)(write))
     return yield* readKey(deps, id, now)
   }, dieOnSqlError)
 

@@ -1,8 +1,10 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
 import { Audit, type AuditEntry, type AuditQuery, type AuditRecord } from "../../../services/operations/Audit.ts"
+import { inActivity } from "../Requester.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
-import { inTransaction, read } from "../Transaction.ts"
+import { read } from "../Transaction.ts"
 
 const AuditRow = Schema.Struct({
   id: Schema.BigInt,
@@ -23,7 +25,9 @@ const insert = (sql: SqlClient.SqlClient, record: AuditRecord) => sql`
 const recorded =
   (sql: SqlClient.SqlClient): Audit["Service"]["recorded"] =>
   (change, recordOf) =>
-    inTransaction(sql)(Effect.tap(change, (result) => insert(sql, recordOf(result))))
+    inActivity(sql)(Effect.tap(change, (result) => insert(sql, recordOf(result)))).pipe(
+      Effect.provideService(CurrentRequester, { actor: "operator" })
+    )
 
 const list =
   (sql: SqlClient.SqlClient) =>

@@ -44,6 +44,9 @@ export const dropMonths = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   }
 })
 
+/** Accounts' events are kept for 400 days (R68). */
+const dropActivity = (sql: SqlClient.SqlClient) => sql`select account_events_drop_months(clock_timestamp())`
+
 /** A crash, or a search that was still running during the deletion, may leave texts behind. */
 const eraseLeftovers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const removed = yield* idRows(sql`
@@ -62,7 +65,10 @@ export const layer = (
       yield* retryTransient(adopt(sql, options.retention))
       yield* Metric.update(logMonthsDropped.of(), 0)
       const months = logFailure(
-        Effect.retry(Effect.andThen(makePartitions(sql), ifActing(dropMonths(sql))), retry),
+        Effect.retry(
+          Effect.andThen(makePartitions(sql), ifActing(Effect.andThen(dropMonths(sql), dropActivity(sql)))),
+          retry
+        ),
         "The query log's months could not be created or dropped. This will be retried."
       )
       const leftovers = logFailure(eraseLeftovers(sql), "Texts of deleted accounts could not be erased.")

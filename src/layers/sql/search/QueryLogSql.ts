@@ -4,7 +4,8 @@ import { everything, type HistoryFilter, type HistoryQuery, type Position } from
 import { maxRows, tooManyRows, type UsageBucket, type UsageQuery } from "../../../domain/log/Usage.ts"
 import { pageTarget } from "../../../domain/search/Target.ts"
 import { QueryLog } from "../../../services/charging/QueryLog.ts"
-import { columnsOf, rowOf, rowsOf } from "../Rows.ts"
+import { PositionRow, positionColumns, positionRow, rangeConditions, readPage, toPosition } from "../LogPages.ts"
+import { columnsOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 import {
@@ -18,12 +19,9 @@ import {
   toOutcomes
 } from "./LogRow.ts"
 
-/** A rare filter must not hold a connection while it reads the whole log. */
-const maxExamined = 25_000
 const eraseStep = 5_000
 const hourMs = 3_600_000
 
-const PositionRow = Schema.Struct({ at_micros: Schema.BigInt, ordinal: Schema.BigInt })
 const HistoryRow = Schema.Struct({ ...LoggedRow.fields, ...PositionRow.fields })
 const BucketRow = Schema.Struct({
   start: Schema.Date,
@@ -36,22 +34,11 @@ const BucketRow = Schema.Struct({
   page_unreadable: Schema.Int
 })
 
-const positionRow = rowOf(PositionRow)
 const historyRows = rowsOf(HistoryRow)
 const bucketRows = rowsOf(BucketRow)
 
-const positionColumns = "(extract(epoch from created_at) * 1000000)::bigint as at_micros, ordinal"
-
-const before = (sql: SqlClient.SqlClient, { atMicros, ordinal }: Position) =>
-  sql`(created_at, ordinal) < (
-    timestamptz 'epoch' + ${atMicros}::bigint * interval '1 microsecond', ${ordinal}::bigint
-  )`
-
 const indexedEntries = (sql: SqlClient.SqlClient, accountId: string, { after, filter }: HistoryQuery) => {
-  const conditions = [sql`account_id = ${accountId}`]
-  if (after !== undefined) conditions.push(before(sql, after))
-  if (filter.from !== undefined) conditions.push(sql`created_at >= ${new Date(filter.from)}`)
-  if (filter.to !== undefined) conditions.push(sql`created_at < ${new Date(filter.to)}`)
+  const conditions = rangeConditions(sql, accountId, after, filter)
   if (filter.id !== undefined) conditions.push(sql`id = ${filter.id}`)
   if (filter.batchId !== undefined) conditions.push(sql`batch_id = ${filter.batchId}`)
   return sql`from queries where ${sql.and(conditions)} order by created_at desc, ordinal desc`
@@ -79,38 +66,13 @@ const otherConditions = (sql: SqlClient.SqlClient, filter: HistoryFilter) => {
   return conditions
 }
 
-/** The last entry examined for a filtered page. Undefined if the page reached the end of the log. */
-const lastExamined = (sql: SqlClient.SqlClient, accountId: string, query: HistoryQuery) =>
-  Effect.map(
-    positionRow(
-      sql`select ${sql.literal(positionColumns)} ${indexedEntries(sql, accountId, query)}
-        offset ${maxExamined - 1} limit 1`
-    ),
-    (row) => (row === undefined ? undefined : toPosition(row))
-  )
-
 const history = (sql: SqlClient.SqlClient) => {
   const columns = sql.literal(`${loggedColumns}, ${positionColumns}`)
   return Effect.fn("QueryLog.history")(function* (accountId: string, query: HistoryQuery) {
-    const conditions = otherConditions(sql, query.filter)
-    const entries = indexedEntries(sql, accountId, query)
-    const wanted = query.limit + 1
-    const rows = yield* retryTransient(
-      historyRows(
-        conditions.length === 0
-          ? sql`select ${columns} ${entries} limit ${wanted}`
-          : sql`
-            select ${columns} from (select * ${entries} limit ${maxExamined}) as examined
-            where ${sql.and(conditions)} order by created_at desc, ordinal desc limit ${wanted}`
-      )
-    )
-    const page = rows.slice(0, query.limit)
-    const last = page.at(-1)
-    if (rows.length === wanted && last !== undefined) {
-      return { entries: page.map(toLogged), next: toPosition(last) }
-    }
-    const next = conditions.length === 0 ? undefined : yield* retryTransient(lastExamined(sql, accountId, query))
-    return { entries: page.map(toLogged), next }
+    const indexed = indexedEntries(sql, accountId, query)
+    const others = otherConditions(sql, query.filter)
+    const { next, rows } = yield* readPage(sql, { columns, indexed, others, limit: query.limit, rowsOf: historyRows })
+    return { entries: rows.map(toLogged), next }
   }, Effect.orDie)
 }
 
@@ -174,6 +136,7 @@ export const erase = (sql: SqlClient.SqlClient) =>
       after = row === undefined ? undefined : toPosition(row)
     } while (after !== undefined)
     yield* retryTransient(sql`delete from idempotency_keys where account_id = ${accountId}`)
+    yield* retryTransient(sql`delete from account_events where account_id = ${accountId}`)
   })
 
 export const layer: Layer.Layer<QueryLog, never, SqlClient.SqlClient> = Layer.effect(
@@ -198,8 +161,6 @@ export const layer: Layer.Layer<QueryLog, never, SqlClient.SqlClient> = Layer.ef
     })
   })
 )
-
-const toPosition = (row: typeof PositionRow.Type): Position => ({ atMicros: row.at_micros, ordinal: row.ordinal })
 
 const toBucket = (row: typeof BucketRow.Type): UsageBucket => ({
   start: row.start.getTime(),

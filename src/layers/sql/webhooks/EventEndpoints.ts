@@ -19,6 +19,7 @@ import {
   tooManyEndpoints
 } from "../../../services/webhooks/EventBooks.ts"
 import * as SealedSecret from "../operations/SealedSecret.ts"
+import { inActivity, withRequester } from "../Requester.ts"
 import { countOf, idRow, rowOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError, inTransaction, read } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
@@ -58,7 +59,7 @@ const addEndpoint = (deps: Deps) => {
           ${new Date(yield* storeTime(clock))})
         returning ${sql.literal(endpointColumns)}`)
     return row === undefined ? yield* Effect.die(new Error("an inserted endpoint was not returned")) : toEndpoint(row)
-  }, inTransaction(sql))
+  }, inActivity(sql))
 }
 
 /** Pending deliveries fail, and can be resent manually. */
@@ -96,6 +97,7 @@ const changeEndpoint = (deps: Deps) => {
       else if (isMoved) yield* dropPending(sql, "address_changed", sql`endpoint_id = ${id}`)
       return toEndpoint(row)
     },
+    withRequester(sql),
     sql.withTransaction,
     // May deadlock with the recording of an attempt, which locks the delivery before the endpoint.
     retryTransient,
@@ -126,7 +128,7 @@ const replaceSecret = ({ clock, keyring, sql }: Deps) =>
           old_secret_until = ${until}
         where id = ${id} returning ${sql.literal(endpointColumns)}`)
     return row === undefined ? yield* noSuchEndpoint : toEndpoint(row)
-  }, inTransaction(sql))
+  }, inActivity(sql))
 
 /** The id comes from a URL path and may be any text. */
 export const findEndpoint = Effect.fnUntraced(function* (
@@ -264,7 +266,11 @@ export const make = (deps: Deps) => {
       findEndpoint(deps, accountId, id).pipe(
         Effect.andThen(
           // May deadlock with the recording of an attempt, as in `changeEndpoint`.
-          retryTransient(sql`delete from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
+          retryTransient(
+            sql.withTransaction(
+              withRequester(sql)(sql`delete from webhook_endpoints where id = ${id} and account_id = ${accountId}`)
+            )
+          )
         ),
         Effect.asVoid,
         dieOnSqlError

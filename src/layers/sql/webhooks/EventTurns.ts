@@ -123,7 +123,14 @@ const TakenRow = Schema.Struct({
   secret: Schema.NullOr(Schema.Uint8Array),
   old_secret: Schema.NullOr(Schema.Uint8Array),
   secret_key: Schema.NullOr(Schema.String),
-  email: Schema.NullOr(Schema.String)
+  email: Schema.NullOr(Schema.String),
+  requester: Schema.NullOr(
+    Schema.Struct({
+      actor: Schema.optionalKey(Schema.String),
+      address: Schema.optionalKey(Schema.String),
+      browser: Schema.optionalKey(Schema.String)
+    })
+  )
 })
 const takenRows = rowsOf(TakenRow)
 
@@ -143,7 +150,10 @@ const lease = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>, now: Date, 
       case when not exists (
         select from members m join auth_users u on u.id = m.user_id
         where m.account_id = a.id and u.email = a.email and not u.email_verified
-      ) then a.email end as email
+      ) then a.email end as email,
+      v.requester || jsonb_strip_nulls(jsonb_build_object(
+        'actor', (select u.email from auth_users u where u.id = v.requester ->> 'actor')
+      )) as requester
     from taken t join events v on v.id = t.event_id join accounts a on a.id = v.account_id
     left join webhook_endpoints e on e.id = t.endpoint_id`)
 
@@ -188,7 +198,7 @@ const shareAmong = Effect.fnUntraced(function* (
   const taken = leased.map(
     (row): TakenDelivery => ({
       id: row.id,
-      event: toEvent(row),
+      event: { ...toEvent(row), ...(row.requester && { requester: row.requester }) },
       attempts: row.attempts,
       receiver: receiverOf(keyring, row)
     })

@@ -1,5 +1,5 @@
--- Creates missing partitions of the log and of its hourly counts for `months` months, starting with the month of
--- `moment`.
+-- Creates missing partitions of the log, of its hourly counts and of accounts' events for `months` months, starting with
+-- the month of `moment`.
 --
 -- Has a short lock timeout, because all writes to the log queue behind its lock request.
 create or replace function queries_make_partitions(moment timestamptz, months integer) returns void
@@ -15,7 +15,7 @@ begin
       date_trunc('month', moment at time zone 'utc'),
       date_trunc('month', moment at time zone 'utc') + make_interval(months => months - 1),
       interval '1 month'
-    ) as month, unnest(array['queries', 'usage_hours']) as parent
+    ) as month, unnest(array['queries', 'usage_hours', 'account_events']) as parent
     where to_regclass(parent || to_char(month, '_YYYY_MM')) is null
   loop
     begin

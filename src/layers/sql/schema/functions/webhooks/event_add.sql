@@ -1,4 +1,5 @@
--- Writes an event with its deliveries, once per cause. Does nothing if the account has no subscription to the type.
+-- Writes an event with its deliveries, once per cause. Does nothing if the account has no subscription to the type. What
+-- people do is also recorded as the account's activity (R68).
 create or replace function event_add(account text, event_type text, event_cause text, content jsonb) returns void
 language plpgsql as $$
 declare
@@ -6,6 +7,9 @@ declare
   receivers text[];
   event text := 'evt_' || replace(gen_random_uuid()::text, '-', '');
 begin
+  if event_type like any (array['key.created', 'key.rotated', 'key.revoked', 'plan.%', 'pack.%', 'payment.%']) then
+    perform account_event_add(account, event_type, content, null);
+  end if;
   receivers := array(
     select e.id from webhook_endpoints e
     where e.account_id = account and e.disabled_at is null and (e.types = '{}' or event_type = any (e.types))
@@ -21,8 +25,8 @@ begin
   if cardinality(receivers) = 0 then
     return;
   end if;
-  insert into events (id, account_id, type, cause, data, created_at)
-    values (event, account, event_type, event_cause, content, moment) on conflict (cause) do nothing;
+  insert into events (id, account_id, type, cause, data, requester, created_at)
+    values (event, account, event_type, event_cause, content, nullif(current_requester(), '{}'), moment) on conflict (cause) do nothing;
   if not found then
     return;
   end if;

@@ -1,0 +1,65 @@
+import { Effect, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Cursor } from "../../domain/log/QueryHistory.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { Activity } from "../../services/accounts/Activity.ts"
+import { accountId, limit, moment, nextLines, optionalText } from "../flags.ts"
+import { print, table, time } from "../Output.ts"
+
+const encodeCursor = Schema.encodeSync(Cursor)
+
+export const events = Command.make(
+  "events",
+  {
+    id: accountId("id"),
+    type: optionalText("type", "Only events of this type, such as key.created, or of this object, such as key"),
+    actor: optionalText("actor", 'Only what this email address, key id, or "operator" did'),
+    from: moment("from", "Start of the time range, inclusive"),
+    to: moment("to", "End of the time range, exclusive"),
+    limit: limit(100),
+    after: Flag.String("after").pipe(
+      Flag.withDescription("The end of the previous page: `next` in its output"),
+      Flag.withSchema(Cursor),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* (input) {
+    const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.id))
+    const { entries, next: position } = yield* Effect.flatMap(Activity, (activity) =>
+      activity.page(id, {
+        type: Option.getOrUndefined(input.type),
+        actor: Option.getOrUndefined(input.actor),
+        from: Option.getOrUndefined(input.from),
+        to: Option.getOrUndefined(input.to),
+        cursor: Option.getOrUndefined(input.after),
+        limit: input.limit
+      })
+    )
+    const next = position === undefined ? null : encodeCursor(position)
+    yield* print(
+      {
+        events: entries.map(({ actor, address, at, browser, ...event }) => ({
+          ...event,
+          at: time(at),
+          actor: actor ?? null,
+          address: address ?? null,
+          browser: browser ?? null
+        })),
+        next
+      },
+      [
+        ...table([
+          ["AT", "TYPE", "ACTOR", "ADDRESS", "CHANGES"],
+          ...entries.map(({ actor, address, at, changes, type }) => [
+            time(at) ?? "",
+            type,
+            actor ?? "-",
+            address ?? "-",
+            JSON.stringify(changes)
+          ])
+        ]),
+        ...nextLines(next)
+      ]
+    )
+  })
+).pipe(Command.withDescription("Show who did what in an account, newest first"))
