@@ -1,5 +1,6 @@
 import { Effect, Layer, type Redacted } from "effect"
 import * as Auth from "../layers/auth/Auth.ts"
+import type { SingleSignOn } from "../layers/auth/betterAuth/Options.ts"
 import * as EmailsLog from "../layers/auth/emails/EmailsLog.ts"
 import * as EmailsOff from "../layers/auth/emails/EmailsOff.ts"
 import * as MembersBetterAuth from "../layers/auth/MembersBetterAuth.ts"
@@ -26,6 +27,12 @@ export const emails = Layer.unwrap(
 const client = (clientId: string | undefined, clientSecret: Redacted.Redacted | undefined) =>
   clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret }
 
+const singleSignOn = (config: AppConfig["Service"]): SingleSignOn | undefined => {
+  const own = client(config.oidcClientId, config.oidcClientSecret)
+  const { oidcDomains: domains, oidcIssuer: issuer, oidcName: name, oidcOnly: isOnly } = config
+  return own && issuer !== undefined ? { ...own, issuer, name, domains, isOnly } : undefined
+}
+
 /** Applies the rules for reading pages, even if that is off. */
 const clientDocuments = AppConfig.layerFrom(({ baseUrl, pagesAllowPrivate, pagesUserAgent }) =>
   ClientDocumentsNode.layer({ userAgent: userAgentOf(pagesUserAgent, baseUrl), allowsPrivate: pagesAllowPrivate })
@@ -42,6 +49,7 @@ const signIn = Layer.unwrap(
       secrets: AUTH_SECRET,
       google: client(config.googleClientId, config.googleClientSecret),
       github: client(config.githubClientId, config.githubClientSecret),
+      oidc: singleSignOn(config),
       signUp: signUpOf(config),
       registrationsPerMinute: config.oauthRegistrationsPerMinute
     })

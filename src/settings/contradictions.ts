@@ -15,6 +15,23 @@ const halfPairs = (values: Values): ReadonlyArray<string> =>
     return [`${variableOf(unset)}: not set; ${variableOf(set)} requires it.`]
   })
 
+const missingForSingleSignOn = (values: Values): ReadonlyArray<string> => {
+  const { oidcClientId, oidcClientSecret, oidcDomains, oidcIssuer, oidcOnly } = values
+  const set = [
+    ...(oidcClientId === undefined ? [] : ["OIDC_CLIENT_ID"]),
+    ...(oidcClientSecret === undefined ? [] : ["OIDC_CLIENT_SECRET"]),
+    ...(oidcDomains.length === 0 ? [] : ["OIDC_DOMAINS"]),
+    ...(oidcOnly ? ["OIDC_ONLY"] : [])
+  ]
+  if (oidcIssuer === undefined) return set.map((name) => `OIDC_ISSUER: not set; ${name} requires it.`)
+  const missing = (["oidcClientId", "oidcClientSecret"] as const).filter((name) => values[name] === undefined)
+  const others = oidcOnly ? (["googleClientId", "githubClientId"] as const).filter((name) => values[name]) : []
+  return [
+    ...missing.map((name) => `${variableOf(name)}: not set; OIDC_ISSUER requires it.`),
+    ...others.map((name) => `${variableOf(name)}: set; OIDC_ONLY=true allows no other provider.`)
+  ]
+}
+
 const compatSettings = ["compatKeylessAccount", "compatKeylessNetworks"] as const
 
 /** Calls without a credential are accepted only from networks that the internet cannot reach (R43). */
@@ -99,6 +116,7 @@ const workersOnEmbedded = ({ databaseUrl, workers }: Values): ReadonlyArray<stri
 export const contradictions = (values: Values): ReadonlyArray<string> => [
   ...missingSecrets(values),
   ...halfPairs(values),
+  ...missingForSingleSignOn(values),
   ...compatFaults(values),
   ...samePort(values),
   ...freePortWithoutAddress(values),

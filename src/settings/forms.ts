@@ -1,4 +1,5 @@
 import { Array as Arr, Duration, Option, Redacted, Schema } from "effect"
+import { isProviderAddress } from "../domain/accounts/singleSignOn.ts"
 import * as domain from "../domain/compat/CompatShape.ts"
 import { isPrivateNetwork, parseNetwork } from "../domain/net/Network.ts"
 import { type Target, targets } from "../domain/search/Target.ts"
@@ -203,6 +204,14 @@ export const emailDomains: Form<ReadonlyArray<string>> = {
   takes: `at most ${maxDomains} domains of email addresses, separated by commas, such as example.com,example.org`,
   hides: "nothing"
 }
+
+/** Not normalized, because it must equal the issuer in the provider's documents. */
+export const issuer = form(
+  textThat((text) => isProviderAddress(text) && !/[?#\s]/.test(text)),
+  "the https address of an OpenID provider, as its discovery document names it, or one with http on this machine"
+)
+
+export const buttonLabel = form(matching(/^[^\p{Cc}]{1,40}$/u), "at most 40 characters, such as Example SSO")
 
 export const sharedSecrets: Form<ReadonlyArray<Redacted.Redacted>> = {
   decode: (text) => {

@@ -68,7 +68,7 @@ const contentTypes = { js: "text/javascript; charset=utf-8", css: "text/css; cha
 
 const responsesOf = (
   { imports, script, style, texts }: Files,
-  { deliversEmails, providers, signUpMode }: SignIn["Service"],
+  { deliversEmails, hasPasswords, providers, signUpMode }: SignIn["Service"],
   targetLabels: TargetLabels,
   origin: string
 ) => {
@@ -76,7 +76,7 @@ const responsesOf = (
   const addresses = { scriptPath: pathOf(script), importPaths: imports.map(pathOf), stylePath: pathOf(style) }
   return {
     document: assetResponse({
-      text: shellOf({ ...addresses, providers, deliversEmails, signUpMode, targetLabels, origin }),
+      text: shellOf({ ...addresses, providers, hasPasswords, deliversEmails, signUpMode, targetLabels, origin }),
       contentType: "text/html; charset=utf-8",
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),

@@ -34,6 +34,7 @@ const closedPages = Layer.mergeAll(
     providers: [],
     deliversEmails: false,
     signUpMode: "closed",
+    hasPasswords: true,
     withPassword: () => closed,
     signUp: () => closed,
     atProvider: () => closed,

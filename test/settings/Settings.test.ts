@@ -64,6 +64,12 @@ const contract = {
   GOOGLE_CLIENT_SECRET: null,
   GITHUB_CLIENT_ID: null,
   GITHUB_CLIENT_SECRET: null,
+  OIDC_ISSUER: null,
+  OIDC_CLIENT_ID: null,
+  OIDC_CLIENT_SECRET: null,
+  OIDC_NAME: "single sign-on",
+  OIDC_DOMAINS: null,
+  OIDC_ONLY: false,
   SMTP_URL: null,
   EMAIL_FROM: null,
   WEBHOOKS_ALLOW_PRIVATE: false,
@@ -244,6 +250,13 @@ describe("AppConfig", () => {
     ["SIGN_UP_DOMAINS", "example.com,"],
     ["SIGN_UP_DOMAINS", "https://example.com"],
     ["SIGN_UP_DOMAINS", Array.from({ length: 101 }, (_, i) => `a${i}.example`).join(",")],
+    ["OIDC_ISSUER", "login.example.com"],
+    ["OIDC_ISSUER", "http://login.example.com"],
+    ["OIDC_ISSUER", "https://me:secret@login.example.com"],
+    ["OIDC_ISSUER", "https://login.example.com#tenant"],
+    ["OIDC_NAME", "x".repeat(41)],
+    ["OIDC_DOMAINS", "@example.com"],
+    ["OIDC_ONLY", "yes"],
     ["CORS_ORIGINS", "*"],
     ["CORS_ORIGINS", "https://*.example.com"],
     ["CORS_ORIGINS", "null"],
@@ -411,11 +424,34 @@ describe("AppConfig", () => {
   it.effect.each([
     ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET", "x"],
     ["GITHUB_CLIENT_SECRET", "GITHUB_CLIENT_ID", "x"],
+    ["OIDC_CLIENT_ID", "OIDC_ISSUER", "x"],
+    ["OIDC_CLIENT_SECRET", "OIDC_ISSUER", "x"],
+    ["OIDC_DOMAINS", "OIDC_ISSUER", "example.com"],
+    ["OIDC_ONLY", "OIDC_ISSUER", "true"],
     ["SMTP_URL", "EMAIL_FROM", "smtp://mail:25"],
     ["EMAIL_FROM", "SMTP_URL", "quarry@example.com"]
   ] as const)("%s is refused without %s", ([set, unset, value]) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* complaint({ [set]: value }), `${unset}: not set; ${set} requires it.`)
+    })
+  )
+
+  it.effect("R66: single sign-on needs its client, and OIDC_ONLY allows no other provider", () =>
+    Effect.gen(function* () {
+      const issuer = { OIDC_ISSUER: "https://login.example.com/realms/main/" }
+      assert.strictEqual(
+        yield* complaint(issuer),
+        "OIDC_CLIENT_ID: not set; OIDC_ISSUER requires it.\nOIDC_CLIENT_SECRET: not set; OIDC_ISSUER requires it."
+      )
+      const whole = { ...issuer, OIDC_CLIENT_ID: "quarry", OIDC_CLIENT_SECRET: "hunter2", OIDC_ONLY: "true" }
+      const config = yield* load({ ...whole, OIDC_DOMAINS: "Example.com, example.org" })
+      assert.strictEqual(config.oidcIssuer, issuer.OIDC_ISSUER)
+      assert.deepStrictEqual(config.oidcDomains, ["example.com", "example.org"])
+      assert.strictEqual(
+        yield* complaint({ ...whole, GITHUB_CLIENT_ID: "x", GITHUB_CLIENT_SECRET: "x" }),
+        "GITHUB_CLIENT_ID: set; OIDC_ONLY=true allows no other provider."
+      )
+      assert.strictEqual((yield* load({ ...whole, OIDC_ISSUER: "http://[::1]:8080" })).oidcOnly, true)
     })
   )
 
@@ -509,6 +545,9 @@ describe("AppConfig", () => {
         MARKETPLACE_PROXY_SECRET: "hunter2,hunter2b",
         GITHUB_CLIENT_ID: "an-id",
         GITHUB_CLIENT_SECRET: "hunter2",
+        OIDC_ISSUER: "https://login.example.com",
+        OIDC_CLIENT_ID: "an-id",
+        OIDC_CLIENT_SECRET: "hunter2",
         SMTP_URL: "smtps://me:hunter2@mail:465",
         EMAIL_FROM: "Quarry <quarry@example.com>"
       })

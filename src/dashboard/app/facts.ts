@@ -3,7 +3,7 @@ import { parseTargetLabels } from "../search/targetLabels.ts"
 
 /** Deployment settings embedded in the HTML document. None of them is secret. */
 
-const { host, mail, providers, scheme, signUp, targets } = document.body.dataset
+const { host, mail, passwords, providers, scheme, signUp, targets } = document.body.dataset
 
 /** False if the deployment sends no email; the operator passes links on instead. */
 export const deliversEmails = mail === "true"
@@ -12,11 +12,16 @@ export const signUpMode: SignUpMode = signUp === "closed" || signUp === "invite"
 
 export const targetLabels = parseTargetLabels(targets)
 
-export type IdentityProvider = "google" | "github"
+export interface IdentityProvider {
+  readonly id: string
+  readonly name: string
+}
 
-export const identityProviders: ReadonlyArray<IdentityProvider> = (["google", "github"] as const).filter((name) =>
-  providers?.split(" ").includes(name)
-)
+/** The cast is safe: the server writes this attribute. */
+export const identityProviders = JSON.parse(providers ?? "[]") as ReadonlyArray<IdentityProvider>
+
+/** False if people sign in only at the identity provider. */
+export const hasPasswords = passwords !== "false"
 
 /** The origin of `BASE_URL` if the page was opened at another address, where sessions do not count. */
 export const otherOrigin = `${scheme}://${host}` === location.origin ? undefined : `${scheme}://${host}`

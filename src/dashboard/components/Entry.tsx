@@ -1,5 +1,5 @@
 import { call, explain } from "../api/client.ts"
-import { type IdentityProvider, identityProviders } from "../app/facts.ts"
+import { hasPasswords, type IdentityProvider, identityProviders } from "../app/facts.ts"
 import { home, ownPlace, place } from "../app/router.ts"
 import { useForm } from "../app/useForm.ts"
 import { Button } from "./ui/Button.tsx"
@@ -35,38 +35,44 @@ export const EmailField = ({
   />
 )
 
-const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
+const notLinked =
+  "An account with this email address exists, and this sign-in does not belong to it. Sign in the way you did before, or ask the operator of this server."
 
-const failureOf = (provider: IdentityProvider): string => {
-  const code = place.value.query.get("error")
-  if (code === "SIGN_UP_REFUSED")
-    return "This email address cannot sign up here. Ask the operator of this server for an account."
-  if (code === "SIGN_UP_LIMITED") return "There were too many sign-ups from your network today. Try again tomorrow."
-  return `Signing in with ${providerNames[provider]} failed. Try again or use a password.`
+const failures: Readonly<Record<string, string>> = {
+  SIGN_UP_REFUSED: "This email address cannot sign up here. Ask the operator of this server for an account.",
+  SIGN_UP_LIMITED: "There were too many sign-ups from your network today. Try again tomorrow.",
+  SINGLE_SIGN_ON_REQUIRED: "People with this email address sign in at their organization. Use its button.",
+  email_not_verified: "This email address is not verified. Verify it where you signed in, then try again.",
+  account_not_linked: notLinked,
+  unable_to_link_account: notLinked
 }
+
+const failureOf = ({ name }: IdentityProvider): string =>
+  failures[place.value.query.get("error") ?? ""] ??
+  `Signing in with ${name} failed. Try again${hasPasswords ? " or use a password" : ""}.`
 
 export const ProviderButtons = () => {
   const { busy, error, run } = useForm()
   if (identityProviders.length === 0) return null
-  const start = (provider: IdentityProvider): void =>
+  const start = ({ id }: IdentityProvider): void =>
     run(
       () =>
         call("POST /api/auth/sign-in/social", {
-          body: { provider, callbackURL: nextOf(), errorCallbackURL: `${home}/sign-in?failed=${provider}` }
+          body: { provider: id, callbackURL: nextOf(), errorCallbackURL: `${home}/sign-in?failed=${id}` }
         }),
       ({ url }) => location.assign(url)
     )
-  const failed = identityProviders.find((provider) => place.value.query.get("failed") === provider)
+  const failed = identityProviders.find(({ id }) => place.value.query.get("failed") === id)
   return (
     <div class="providers">
       {failed && !error && <Notice text={failureOf(failed)} />}
       {error && <Notice text={explain(error)} />}
       {identityProviders.map((provider) => (
-        <Button key={provider} busy={busy} onClick={() => start(provider)}>
-          Continue with {providerNames[provider]}
+        <Button key={provider.id} busy={busy} onClick={() => start(provider)}>
+          Continue with {provider.name}
         </Button>
       ))}
-      <p class="or">or</p>
+      {hasPasswords && <p class="or">or</p>}
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { call, explain } from "../api/client.ts"
+import { hasPasswords } from "../app/facts.ts"
 import { confirmation, isExpired, me, ownEmail, resumeEverywhere, signInAddress } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { Button, ButtonLink } from "./ui/Button.tsx"
@@ -28,17 +29,21 @@ const Form = ({ lead, onDone }: FormProps) => {
         <Notice text={error.message === "Invalid email or password" ? "Incorrect password." : explain(error)} />
       )}
       <input type="hidden" name="username" autocomplete="username" value={email} />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        input={{ autocomplete: "current-password", required: true, maxLength: 128, autofocus: true }}
-      />
+      {hasPasswords && (
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          input={{ autocomplete: "current-password", required: true, maxLength: 128, autofocus: true }}
+        />
+      )}
       <div class="actions">
-        <ButtonLink href={signInAddress()} text="Sign in another way" />
-        <Button kind="primary" type="submit" busy={busy}>
-          Continue
-        </Button>
+        <ButtonLink href={signInAddress()} text={hasPasswords ? "Sign in another way" : "Sign in"} />
+        {hasPasswords && (
+          <Button kind="primary" type="submit" busy={busy}>
+            Continue
+          </Button>
+        )}
       </div>
     </form>
   )

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks"
 import { describeUserAgent } from "../../domain/accounts/userAgent.ts"
 import { call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
+import { hasPasswords } from "../app/facts.ts"
 import { type Resource, useRoute } from "../app/resource.ts"
 import { leave, me } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
@@ -204,7 +205,7 @@ export const AccountPage = () => (
     <PageHeader title="Account" lead={me.value?.email} />
     <div class="grid">
       <SessionsCard />
-      <PasswordCard />
+      {hasPasswords && <PasswordCard />}
       <div class="stack">
         <DataCard />
         <DeleteCard />

@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks"
 import { call, explain } from "../api/client.ts"
-import { deliversEmails } from "../app/facts.ts"
+import { deliversEmails, hasPasswords } from "../app/facts.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry } from "../components/Entry.tsx"
 import { LinkSent } from "../components/LinkSent.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
+import { SignInPage } from "./SignIn.tsx"
 
 const requestLink = (email: string) => {
   const redirectTo = `/oauth/confirm?${new URLSearchParams({ callbackURL: nextOf() })}`
@@ -16,6 +17,7 @@ const requestLink = (email: string) => {
 export const ForgotPasswordPage = () => {
   const { busy, error, run } = useForm()
   const [sentTo, setSentTo] = useState<string>()
+  if (!hasPasswords) return <SignInPage />
   if (sentTo !== undefined) {
     // Identical for every address, so it does not reveal which addresses have an account.
     return (

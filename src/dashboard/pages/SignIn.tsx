@@ -1,5 +1,5 @@
 import { call, explain } from "../api/client.ts"
-import { signUpMode } from "../app/facts.ts"
+import { hasPasswords, signUpMode } from "../app/facts.ts"
 import { enter } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, otherEntry, ProviderButtons } from "../components/Entry.tsx"
@@ -13,7 +13,7 @@ const texts: Readonly<Record<string, string>> = {
   "Invalid email or password": "Incorrect email or password."
 }
 
-export const SignInPage = () => {
+const PasswordSignIn = () => {
   const { busy, error, run } = useForm()
   const submit = (form: HTMLFormElement): void => {
     const { email = "", password = "" } = fieldsOf(form)
@@ -21,9 +21,7 @@ export const SignInPage = () => {
   }
   return (
     <>
-      <PageHeader title="Sign in" lead="to your Quarry account" />
       {error && <Notice text={texts[error.message] ?? explain(error)} />}
-      <ProviderButtons />
       <form onSubmit={submitting(submit)}>
         <EmailField autofocus />
         <Field
@@ -47,3 +45,11 @@ export const SignInPage = () => {
     </>
   )
 }
+
+export const SignInPage = () => (
+  <>
+    <PageHeader title="Sign in" lead="to your Quarry account" />
+    <ProviderButtons />
+    {hasPasswords && <PasswordSignIn />}
+  </>
+)

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import { call } from "../api/client.ts"
-import { deliversEmails, signUpMode } from "../app/facts.ts"
+import { deliversEmails, hasPasswords, signUpMode } from "../app/facts.ts"
 import { enter } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
@@ -64,7 +64,6 @@ const SignUpForm = ({ onSent }: { readonly onSent: (email: string) => void }) =>
       {error && email === undefined && password === undefined && (
         <Notice text={Object.values(others).length > 0 ? Object.values(others).join(". ") : error.message} />
       )}
-      <ProviderButtons />
       <form onSubmit={submitting(submit)}>
         <EmailField error={email && `The address ${email}.`} />
         {!deliversEmails && <PasswordField issue={password} />}
@@ -96,7 +95,8 @@ export const SignUpPage = () => {
   return (
     <>
       <PageHeader title="Create an account" lead={leads[signUpMode]} />
-      <SignUpForm onSent={setSentTo} />
+      <ProviderButtons />
+      {hasPasswords && <SignUpForm onSent={setSentTo} />}
       <p class="foot">
         Already have an account? <a href={otherEntry("sign-in")}>Sign in</a>
       </p>

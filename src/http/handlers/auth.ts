@@ -3,7 +3,16 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { explainOtherAddress } from "../../domain/accounts/CallingPage.ts"
 import { authPath } from "../../domain/accounts/OAuth.ts"
 import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
-import { Forbidden, InvalidRequest, Issue, NotFound, RateLimited, Unauthorized } from "../../domain/errors.ts"
+import { providerUnreachableCode, singleSignOnCode } from "../../domain/accounts/singleSignOn.ts"
+import {
+  Forbidden,
+  InvalidRequest,
+  Issue,
+  NotFound,
+  RateLimited,
+  Unauthorized,
+  UpstreamError
+} from "../../domain/errors.ts"
 import { waitText } from "../../domain/text.ts"
 import { AuthRoutes } from "../../services/accounts/AuthRoutes.ts"
 import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
@@ -52,7 +61,8 @@ const toApiError = ({ otherAddress, retryAfterSeconds, status, text }: LibraryEr
   const error = decodeLibraryError(text)
   const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "Sign-in failed. Try again." }
   if (code === otherOriginCode) return new Unauthorized({ message: otherAddress })
-  if (code === signUpDeniedCode) return new Forbidden({ message })
+  if (code === signUpDeniedCode || code === singleSignOnCode) return new Forbidden({ message })
+  if (code === providerUnreachableCode) return new UpstreamError({ message })
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })
   if (status === 429) {

@@ -4,6 +4,7 @@ import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
 import { joinPath } from "../../domain/accounts/OAuth.ts"
 import { keepsOwner, type Role, roles } from "../../domain/accounts/Role.ts"
 import { isOpenToInvited } from "../../domain/accounts/signUp.ts"
+import { requiresSingleSignOn } from "../../domain/accounts/singleSignOn.ts"
 import { InvalidRequest, LastOwner, RateLimited } from "../../domain/errors.ts"
 import { isCarriable, waitText } from "../../domain/text.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
@@ -32,7 +33,7 @@ const invitationLifetime = Duration.days(7)
 const accountLimit: AttemptLimit = { name: "invitations of account", max: 100, window: Duration.days(1) }
 const addressLimit: AttemptLimit = { name: "invitations to address", max: 5, window: Duration.days(1) }
 
-export type MembersOptions = Pick<SignInOptions, "baseUrl" | "secrets" | "signUp">
+export type MembersOptions = Pick<SignInOptions, "baseUrl" | "oidc" | "secrets" | "signUp">
 
 interface Deps extends MembersOptions {
   readonly sql: SqlClient.SqlClient
@@ -260,14 +261,14 @@ const invitation = (deps: Deps): Members["Service"]["invitation"] =>
 const personRow = rowOf(Schema.Struct({ id: Schema.String, email_verified: Schema.Boolean }))
 
 /** Somebody else may have signed up with the address, so nothing of an unconfirmed person remains. */
-const makeUnknown = Effect.fnUntraced(function* ({ sql }: Deps, personId: string) {
+export const forgetCredentials = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, personId: string) {
   yield* endTokens(sql, personId)
   yield* sql`delete from auth_sessions where user_id = ${personId}`
   yield* sql`delete from auth_identities where user_id = ${personId}`
 })
 
 const join = (deps: Deps): Members["Service"]["join"] => {
-  const { secrets, signUp, sql } = deps
+  const { oidc, secrets, signUp, sql } = deps
   return Effect.fn("Members.join")(function* (token, session) {
     const found = yield* readInvitation(deps, token)
     if (found === undefined) return undefined
@@ -285,7 +286,10 @@ const join = (deps: Deps): Members["Service"]["join"] => {
       yield* enterAccount(deps, session.id, found.account_id)
       return { _tag: "entered" } as const
     }
-    if (person !== undefined) yield* makeUnknown(deps, personId)
+    if (person !== undefined) yield* forgetCredentials(sql, personId)
+    // The link proves the address, so a provider may sign the person in.
+    yield* sql`update auth_users set email_verified = true where id = ${personId}`
+    if (requiresSingleSignOn(oidc, found.email)) return { _tag: "signIn" } as const
     const reset = yield* makeToken(deps)
     const [{ secret }] = secrets.values()
     yield* storeResetToken(sql, secret, reset, personId)

@@ -134,6 +134,7 @@ export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Librar
       return SignIn.of({
         providers: providersOf(options),
         signUpMode: options.signUp.mode,
+        hasPasswords: options.oidc?.isOnly !== true,
         deliversEmails: (yield* Emails).delivers,
         withPassword: withPassword(deps),
         signUp: signUp(deps),

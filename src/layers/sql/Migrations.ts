@@ -79,7 +79,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0001_initial": Effect.forEach(initialFiles, runFile, { discard: true }),
   "0002_app_use": runFile("app_use.sql"),
   "0003_members": runFile("members.sql"),
-  "0004_activity": Effect.forEach(activityFiles, runFile, { discard: true })
+  "0004_activity": Effect.forEach(activityFiles, runFile, { discard: true }),
+  "0005_single_sign_on": runFile("single_sign_on.sql")
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

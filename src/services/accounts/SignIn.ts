@@ -1,7 +1,12 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
 
-export type IdentityProvider = "google" | "github"
+export interface IdentityProvider {
+  readonly id: "google" | "github" | "oidc"
+  readonly name: string
+  /** The CSP source of the pages that a form may lead to. */
+  readonly formTarget: string
+}
 
 export interface Browser {
   /** The `Cookie` header, which may contain a session. */
@@ -61,6 +66,8 @@ export class SignIn extends Context.Service<
   {
     readonly providers: ReadonlyArray<IdentityProvider>
     readonly signUpMode: SignUpMode
+    /** False if people sign in only at the OpenID provider. */
+    readonly hasPasswords: boolean
     /** False without a mail server: the operator forwards the links from the log. */
     readonly deliversEmails: boolean
     /** Opens a session and continues with the app's authorization request. */
@@ -70,7 +77,7 @@ export class SignIn extends Context.Service<
     /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */
     readonly atProvider: (
       browser: Browser,
-      provider: IdentityProvider,
+      provider: IdentityProvider["id"],
       paths: { readonly returnPath: string; readonly failurePath: string }
     ) => Effect.Effect<Redirect, SignInError>
     /** The emailed link continues at `returnPath`. Also succeeds for unknown addresses. */

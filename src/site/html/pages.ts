@@ -50,9 +50,8 @@ export interface AppRequest {
 const noticeBox = (text: string | undefined): Html | undefined =>
   text === undefined ? undefined : html`<p class="notice" role="alert">${text}</p>`
 
-const providerNames: Readonly<Record<IdentityProvider, string>> = { google: "Google", github: "GitHub" }
-
-const providerMarks: Readonly<Record<IdentityProvider, Html>> = {
+const providerMarks: Readonly<Record<IdentityProvider["id"], Html | undefined>> = {
+  oidc: undefined,
   google: html`<svg viewBox="0 0 24 24" aria-hidden="true"><path fill="#4285f4" d="M22.5 12.2c0-.8-.1-1.5-.2-2.2H12v4.3h5.9a5 5 0 0 1-2.2 3.3v2.7h3.6c2-1.9 3.2-4.7 3.2-8.1Z"/><path fill="#34a853" d="M12 23c3 0 5.5-1 7.3-2.7l-3.6-2.7a6.7 6.7 0 0 1-10-3.5H2v2.8A11 11 0 0 0 12 23Z"/><path fill="#fbbc05" d="M5.7 14.1a6.6 6.6 0 0 1 0-4.2V7.1H2a11 11 0 0 0 0 9.8l3.7-2.8Z"/><path fill="#ea4335" d="M12 5.4c1.6 0 3.1.6 4.2 1.6l3.2-3.1A11 11 0 0 0 2 7.1l3.7 2.8A6.6 6.6 0 0 1 12 5.4Z"/></svg>`,
   github: html`<svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true"><path d="M12 1.5a10.5 10.5 0 0 0-3.3 20.5c.5.1.7-.2.7-.5v-1.8c-2.9.6-3.5-1.4-3.5-1.4-.5-1.2-1.2-1.5-1.2-1.5-1-.7.1-.7.1-.7 1 .1 1.6 1.1 1.6 1.1.9 1.6 2.4 1.1 3 .9.1-.7.4-1.1.7-1.4-2.3-.3-4.8-1.2-4.8-5.2 0-1.1.4-2.1 1.1-2.8-.1-.3-.5-1.3.1-2.8 0 0 .9-.3 2.9 1.1a10 10 0 0 1 5.2 0c2-1.4 2.9-1.1 2.9-1.1.6 1.5.2 2.5.1 2.8.7.7 1.1 1.7 1.1 2.8 0 4-2.5 4.9-4.8 5.2.4.3.7 1 .7 1.9v2.9c0 .3.2.6.7.5A10.5 10.5 0 0 0 12 1.5Z"/></svg>`
 }
@@ -73,25 +72,22 @@ export interface SignIn extends PreviousForm {
   readonly request: AppRequest
   readonly providers: ReadonlyArray<IdentityProvider>
   readonly signUpMode: SignUpMode
+  readonly hasPasswords: boolean
 }
 
-export const signIn = ({ email, notice, providers, request, signUpMode }: SignIn): Page => ({
-  title: "Sign in",
-  body: html`<h1>Sign in to Quarry</h1>
-<p class="lead">to connect <strong>${request.appName}</strong> to your account</p>
-${noticeBox(notice)}
-${
+const providerForm = ({ hasPasswords, providers, request }: Omit<SignIn, "signUpMode">): Html | undefined =>
   providers.length === 0
     ? undefined
     : html`<form class="apart" method="post" action="/oauth/sign-in">${requestField(request)}
 ${providers.map(
-  (provider) =>
-    html`<button class="plain" name="provider" value="${provider}">${providerMarks[provider]}Continue with ${providerNames[provider]}</button>
+  ({ id, name }) =>
+    html`<button class="plain" name="provider" value="${id}">${providerMarks[id]}Continue with ${name}</button>
 `
 )}</form>
-<p class="or">or</p>`
-}
-<form method="post" action="/oauth/sign-in">
+${hasPasswords ? html`<p class="or">or</p>` : undefined}`
+
+const passwordForm = ({ email, request, signUpMode }: SignIn): Html =>
+  html`<form method="post" action="/oauth/sign-in">
 ${requestField(request)}
 ${emailField(email)}
 <label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
@@ -102,27 +98,24 @@ ${
   signUpMode === "closed"
     ? undefined
     : html`<p class="foot">New to Quarry? <a href="/oauth/sign-up?${request.query}">Create an account</a></p>`
-}
-<p class="foot">You decide on the next page what ${request.appName} may do. It never sees your password.</p>`
+}`
+
+export const signIn = (page: SignIn): Page => ({
+  title: "Sign in",
+  body: html`<h1>Sign in to Quarry</h1>
+<p class="lead">to connect <strong>${page.request.appName}</strong> to your account</p>
+${noticeBox(page.notice)}
+${providerForm(page)}
+${page.hasPasswords ? passwordForm(page) : undefined}
+<p class="foot">You decide on the next page what ${page.request.appName} may do. It never sees your password.</p>`
 })
 
-export interface SignUp extends PreviousForm {
-  readonly request: AppRequest
-  readonly signUpMode: SignUpMode
+export interface SignUp extends SignIn {
   readonly deliversEmails: boolean
 }
 
-export const signUp = ({ deliversEmails, email, notice, request, signUpMode }: SignUp): Page => ({
-  title: "Create an account",
-  body: html`<h1>Create a Quarry account</h1>
-<p class="lead">to connect <strong>${request.appName}</strong> to it</p>
-${
-  signUpMode === "invite"
-    ? html`<p class="lead">Sign-up is by invitation. Use the email address that the operator invited.</p>`
-    : undefined
-}
-${noticeBox(notice)}
-<form method="post" action="/oauth/sign-up">
+const signUpForm = ({ deliversEmails, email, request }: SignUp): Html =>
+  html`<form method="post" action="/oauth/sign-up">
 ${requestField(request)}
 ${emailField(email)}
 ${deliversEmails ? undefined : newPasswordField}
@@ -132,8 +125,21 @@ ${
   deliversEmails
     ? html`<p class="foot">We will email you a link to confirm your address and choose a password.</p>`
     : undefined
+}`
+
+export const signUp = (page: SignUp): Page => ({
+  title: "Create an account",
+  body: html`<h1>Create a Quarry account</h1>
+<p class="lead">to connect <strong>${page.request.appName}</strong> to it</p>
+${
+  page.signUpMode === "invite"
+    ? html`<p class="lead">Sign-up is by invitation. Use the email address that the operator invited.</p>`
+    : undefined
 }
-<p class="foot">Have an account? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+${noticeBox(page.notice)}
+${providerForm(page)}
+${page.hasPasswords ? signUpForm(page) : undefined}
+<p class="foot">Have an account? <a href="/oauth/sign-in?${page.request.query}">Sign in</a></p>`
 })
 
 const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path d="m4.5 10.5 3.5 3.5 7.5-8" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/></svg>`

@@ -1,7 +1,14 @@
 import { Effect } from "effect"
 import { signUpDeniedCode, signUpLimitedCode } from "../../domain/accounts/signUp.ts"
+import { singleSignOnCode } from "../../domain/accounts/singleSignOn.ts"
 import { queryText } from "./browser.ts"
 import { ErrorPage, unknownApp } from "./responses.ts"
+
+const notLinked = ErrorPage.of(
+  403,
+  "This email address is already in use",
+  "Its account does not belong to this sign-in. Sign in the way you did before, or ask the operator of this server."
+)
 
 const errorPages: Readonly<Record<string, ErrorPage>> = {
   invalid_client: unknownApp,
@@ -31,6 +38,18 @@ const errorPages: Readonly<Record<string, ErrorPage>> = {
     "Too many sign-ups from your network today",
     "Try again tomorrow, or ask the operator of this server for an account."
   ),
+  [singleSignOnCode]: ErrorPage.of(
+    403,
+    "Use your organization's sign-in",
+    "People with this email address sign in at the identity provider. Go back to the app and connect it again."
+  ),
+  email_not_verified: ErrorPage.of(
+    403,
+    "This email address is not verified",
+    "Verify it where you signed in, then go back to the app and connect it again."
+  ),
+  account_not_linked: notLinked,
+  unable_to_link_account: notLinked,
   access_denied: ErrorPage.of(400, "Sign-in canceled", "You are not signed in. Go back to the app to try again.")
 }
 

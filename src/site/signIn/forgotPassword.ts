@@ -5,11 +5,13 @@ import * as pages from "../html/pages.ts"
 import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
 import { currentBrowser, queryText, readForm } from "./browser.ts"
 import { errorResponse } from "./errorResponse.ts"
-import { pageResponse } from "./responses.ts"
+import { pageResponse, redirectResponse } from "./responses.ts"
 
 export const show = Effect.gen(function* () {
   const { request } = yield* readAuthorizationRequest(canonicalQuery(yield* queryText))
-  return pageResponse(pages.forgotPassword({ request }))
+  return (yield* SignIn).hasPasswords
+    ? pageResponse(pages.forgotPassword({ request }))
+    : redirectResponse({ location: `${signInPath}?${request.query}`, cookies: [] })
 })
 
 /** Identical for every address, so that the page does not reveal which accounts exist. */

@@ -10,28 +10,23 @@ import { pageResponse, redirectResponse } from "./responses.ts"
 /** The library stores the query in a cookie at twice its length; browsers limit cookies to 4096 bytes. */
 export const maxCarriedCharacters = 1_600
 
-const providerOrigins: Readonly<Record<IdentityProvider, string>> = {
-  google: "https://accounts.google.com",
-  github: "https://github.com"
-}
-
-const formTargets = (providers: ReadonlyArray<IdentityProvider>) =>
-  providers.map((provider) => providerOrigins[provider])
+export const formTargetsOf = (providers: ReadonlyArray<IdentityProvider>) =>
+  providers.map(({ formTarget }) => formTarget)
 
 export const signInResponse = Effect.fnUntraced(function* (
   request: pages.AppRequest,
   status = 200,
   previous: pages.PreviousForm = {}
 ) {
-  const { providers, signUpMode } = yield* SignIn
-  const page = pages.signIn({ request, providers, signUpMode, ...previous })
-  return pageResponse(page, { status, formTargets: formTargets(providers) })
+  const signIn = yield* SignIn
+  const page = pages.signIn({ ...signIn, request, ...previous })
+  return pageResponse(page, { status, formTargets: formTargetsOf(signIn.providers) })
 })
 
 const failedResponse = Effect.fnUntraced(function* (error: SignInError, request: pages.AppRequest, email = "") {
-  const { providers, signUpMode } = yield* SignIn
-  const page = (notice: string) => pages.signIn({ request, providers, signUpMode, email, notice })
-  return errorResponse(error, page, formTargets(providers))
+  const signIn = yield* SignIn
+  const page = (notice: string) => pages.signIn({ ...signIn, request, email, notice })
+  return errorResponse(error, page, formTargetsOf(signIn.providers))
 })
 
 export const show = Effect.gen(function* () {
@@ -57,18 +52,18 @@ const submitPassword = Effect.fnUntraced(function* (form: URLSearchParams, reque
 
 const submitProvider = Effect.fnUntraced(function* (name: string, request: pages.AppRequest) {
   const signIn = yield* SignIn
-  const provider = signIn.providers.find((candidate) => candidate === name)
+  const provider = signIn.providers.find(({ id }) => id === name)
   if (provider === undefined)
     return yield* signInResponse(request, 400, {
-      notice: "This sign-in method is not available. Sign in with a password instead."
+      notice: "This sign-in method is not available. Choose another one."
     })
   if (request.query.length > maxCarriedCharacters) {
     return yield* signInResponse(request, 400, {
-      notice: `The request from ${request.appName} is too long for this sign-in method. Sign in with a password instead.`
+      notice: `The request from ${request.appName} is too long for this sign-in method. Sign in to the dashboard first, then connect the app again.`
     })
   }
   const paths = { returnPath: `${consentPath}?${request.query}`, failurePath }
-  return yield* signIn.atProvider(yield* currentBrowser, provider, paths).pipe(
+  return yield* signIn.atProvider(yield* currentBrowser, provider.id, paths).pipe(
     Effect.map(redirectResponse),
     Effect.catch((error) => failedResponse(error, request))
   )

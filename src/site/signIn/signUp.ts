@@ -7,11 +7,14 @@ import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from
 import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
 import { errorResponse } from "./errorResponse.ts"
 import { pageResponse, redirectResponse } from "./responses.ts"
+import { formTargetsOf } from "./signIn.ts"
 
 export const show = Effect.gen(function* () {
   const { request } = yield* readAuthorizationRequest(canonicalQuery(yield* queryText))
-  const { deliversEmails, signUpMode } = yield* SignIn
-  return signUpMode === "closed" ? signUpClosed : pageResponse(pages.signUp({ request, signUpMode, deliversEmails }))
+  const signIn = yield* SignIn
+  return signIn.signUpMode === "closed"
+    ? signUpClosed
+    : pageResponse(pages.signUp({ ...signIn, request }), { formTargets: formTargetsOf(signIn.providers) })
 })
 
 const signUpClosed = pageResponse(
@@ -59,7 +62,13 @@ export const submit = Effect.gen(function* () {
         redirect === undefined ? confirmationSent(email, request.query) : redirectResponse(redirect)
       ),
       Effect.catch((error) =>
-        Effect.succeed(errorResponse(error, (notice) => pages.signUp({ ...signIn, request, email, notice })))
+        Effect.succeed(
+          errorResponse(
+            error,
+            (notice) => pages.signUp({ ...signIn, request, email, notice }),
+            formTargetsOf(signIn.providers)
+          )
+        )
       )
     )
 })

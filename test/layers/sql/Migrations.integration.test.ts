@@ -27,7 +27,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [1, "initial"],
   [2, "app_use"],
   [3, "members"],
-  [4, "activity"]
+  [4, "activity"],
+  [5, "single_sign_on"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

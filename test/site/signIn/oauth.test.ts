@@ -42,7 +42,8 @@ const toConsent: Redirect = { location: "/oauth/consent?sig=right", cookies: [Re
 const redirectTo = (location: string): Effect.Effect<Redirect> => Effect.succeed({ location, cookies: [] })
 
 const signInWithOnePerson = Layer.mock(SignIn, {
-  providers: ["github"],
+  providers: [{ id: "github", name: "GitHub", formTarget: "https://github.com" }],
+  hasPasswords: true,
   deliversEmails: true,
   signUpMode: "open",
   withPassword: (_, { password }) =>
@@ -119,6 +120,7 @@ const signUpAs = (signUpMode: SignUpMode) =>
     "https://quarry.test",
     Layer.mock(SignIn, {
       providers: [],
+      hasPasswords: true,
       deliversEmails: true,
       signUpMode,
       signUp: (_, { email }) =>
@@ -241,7 +243,7 @@ describe("the pages where people let apps in", () => {
       assert.deepStrictEqual([unknown.status, unknown.headers.get("location")], [400, null])
       const long = yield* send({ request: `${signed}&x=${"x".repeat(1600)}`, provider: "github" })
       assert.strictEqual(long.status, 400)
-      assert.include(long.text, "Sign in with a password instead.")
+      assert.include(long.text, "Sign in to the dashboard first")
     }).pipe(Effect.provide(layer))
   )
 
@@ -269,6 +271,7 @@ describe("the pages where people let apps in", () => {
       const signUpWith = (deliversEmails: boolean) =>
         Layer.mock(SignIn, {
           providers: [],
+          hasPasswords: true,
           deliversEmails,
           signUpMode: "open",
           signUp: (_, { password }) => {
@@ -345,9 +348,46 @@ describe("the pages where people let apps in", () => {
           "https://quarry.test",
           Layer.mock(SignIn, {
             providers: [],
+            hasPasswords: true,
             deliversEmails: false,
             signUpMode: "open",
             requestPasswordReset: () => Effect.void
+          })
+        )
+      )
+    )
+  )
+
+  it.effect("R66: with OIDC_ONLY the pages show only the provider's button", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const name of ["sign-in", "sign-up"]) {
+        const { headers, text } = yield* api.get(`/oauth/${name}?${signed}`)
+        assert.include(text, 'name="provider" value="oidc">Continue with Example &lt;SSO&gt;</button>')
+        assert.notInclude(text, "assword&quot;")
+        assert.notInclude(text, 'type="email"')
+        assert.include(headers.get("content-security-policy"), "form-action 'self' https:;")
+      }
+      const forgotten = yield* api.get(`/oauth/forgot-password?${signed}`)
+      assert.match(forgotten.headers.get("location") ?? "", /^\/oauth\/sign-in\?/)
+      for (const [code, text] of [
+        ["SINGLE_SIGN_ON_REQUIRED", "sign in at the identity provider"],
+        ["email_not_verified", "not verified"],
+        ["unable_to_link_account", "already in use"]
+      ] as const) {
+        const failed = yield* api.get(`/oauth/error?error=${code}`)
+        assert.strictEqual(failed.status, 403)
+        assert.include(failed.text, text)
+      }
+    }).pipe(
+      Effect.provide(
+        layerAt(
+          "https://quarry.test",
+          Layer.mock(SignIn, {
+            providers: [{ id: "oidc", name: "Example <SSO>", formTarget: "https:" }],
+            hasPasswords: false,
+            deliversEmails: true,
+            signUpMode: "open"
           })
         )
       )

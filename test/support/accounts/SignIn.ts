@@ -4,7 +4,7 @@ import { Effect, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SignUpPolicy } from "../../../src/domain/accounts/signUp.ts"
 import * as Auth from "../../../src/layers/auth/Auth.ts"
-import type { ProviderClient } from "../../../src/layers/auth/betterAuth/Options.ts"
+import type { ProviderClient, SingleSignOn } from "../../../src/layers/auth/betterAuth/Options.ts"
 import * as ClientDocumentsNode from "../../../src/layers/auth/oauth/ClientDocumentsNode.ts"
 import { AccessTokens } from "../../../src/services/accounts/AccessTokens.ts"
 import { AuthorizationRequests } from "../../../src/services/accounts/AuthorizationRequests.ts"
@@ -34,6 +34,7 @@ export interface ReplicaOptions {
   readonly delivers?: boolean
   readonly google?: ProviderClient
   readonly github?: ProviderClient
+  readonly oidc?: SingleSignOn
   readonly signUp?: SignUpPolicy
   readonly registrationsPerMinute?: number
   /** Replaces the real fetches of apps' metadata documents, which reach public addresses only. */
@@ -69,6 +70,7 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
         secrets,
         google: options.google,
         github: options.github,
+        oidc: options.oidc,
         signUp: options.signUp ?? { mode: "open", domains: [] },
         registrationsPerMinute: options.registrationsPerMinute ?? 60
       })

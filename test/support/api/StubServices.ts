@@ -104,7 +104,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(Pages, {}),
     Layer.mock(PageBatches, {}),
     Layer.mock(Sessions, { cookieName: "quarry.session_token" }),
-    Layer.mock(SignIn, { providers: [], deliversEmails: false, signUpMode: "open" }),
+    Layer.mock(SignIn, { providers: [], hasPasswords: true, deliversEmails: false, signUpMode: "open" }),
     Layer.mock(AuthorizationRequests, {}),
     Layer.mock(AuthRoutes, {}),
     Layer.mock(AccessTokens, {}),

@@ -17,6 +17,8 @@ import { type KnownBrowsers, makeKnownBrowsers } from "../KnownBrowsers.ts"
 import { type Membership, makeMembership } from "../oauth/Membership.ts"
 import { makeOAuth } from "../oauth/OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "../oauth/OAuthRequests.ts"
+import * as OpenIdProvider from "../oidc/OpenIdProvider.ts"
+import * as SingleSignOnHooks from "../oidc/SingleSignOnHooks.ts"
 import { currentNotes, withRequester } from "../Requester.ts"
 import { linkLifetime } from "../ResetToken.ts"
 import * as SignUps from "../SignUps.ts"
@@ -57,6 +59,7 @@ interface Deps {
   readonly mail: Mail
   readonly membership: Membership
   readonly deliversEmails: boolean
+  readonly openId: OpenIdProvider.OpenId | undefined
 }
 
 export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
@@ -99,19 +102,24 @@ const makeDeps = Effect.fnUntraced(function* (options: LibraryOptions) {
   const { delivers } = yield* Emails
   const attempts = yield* makeAttempts(options.secret)
   const signUps = yield* SignUps.makeSignUps(options.signUp, attempts)
+  const sql = yield* SqlClient.SqlClient
+  const bridge = yield* makeBridge
+  const { oidc } = options
+  const openId = oidc && { ...oidc, onConfirmed: SingleSignOnHooks.takeAddress(sql, oidc) }
   const makeToken = (characters: number) => generateRandomString(characters, "a-z", "A-Z", "0-9")
   const deps: Deps = {
     options,
-    sql: yield* SqlClient.SqlClient,
+    sql,
     skewMs: (yield* StoreClock).skewMs,
-    bridge: yield* makeBridge,
+    bridge,
     attempts,
     slots: yield* makePasswordSlots,
     signUps,
     browsers: yield* makeKnownBrowsers({ ...options, makeToken }),
     mail: yield* makeMail(options, attempts, makeToken),
     membership: yield* makeMembership({ confirmedOnly: delivers, signUps }),
-    deliversEmails: delivers
+    deliversEmails: delivers,
+    openId: openId && (yield* OpenIdProvider.make(openId, bridge))
   }
   return deps
 })
@@ -122,7 +130,11 @@ const configure = Effect.fnUntraced(function* (deps: Deps) {
   return {
     ...siteOptions(options),
     ...storageOptions(deps),
-    plugins: oauth === undefined ? [] : [oauth],
+    user: {
+      ...tables.user,
+      validateUserInfo: ({ source, user }) => SingleSignOnHooks.validatePerson(deps, user, source)
+    },
+    plugins: [oauth, deps.openId?.plugin].filter((plugin) => plugin !== undefined),
     emailAndPassword: passwordOptions(deps),
     emailVerification: confirmationOptions(deps),
     socialProviders: {
@@ -133,7 +145,7 @@ const configure = Effect.fnUntraced(function* (deps: Deps) {
     hooks: hooksOf(deps),
     databaseHooks: {
       user: { create: { before: async (user) => ({ data: { ...user, ...(await checkPerson(deps, user)) } }) } },
-      session: { create: { before: (session) => prepareSession(deps, session) } }
+      session: { create: { before: (session, context) => prepareSession(deps, session, context) } }
     }
   } satisfies BetterAuthOptions
 })
@@ -142,6 +154,7 @@ const hooksOf = (deps: Deps) => {
   const { bridge, browsers } = deps
   return {
     before: createAuthMiddleware(async (context) => {
+      await SingleSignOnHooks.before(deps, context)
       await SignUps.before(deps, context)
       return PasswordHooks.before(deps, context)
     }),
@@ -193,7 +206,6 @@ const storageOptions = ({ bridge, options, skewMs, sql }: Deps) =>
       onSessionStart: (userId) => endOldestSession(sql, userId),
       onSessionsEnd: (userId) => endTokens(sql, userId)
     }),
-    user: tables.user,
     verification: tables.verification,
     account: {
       ...tables.account,
@@ -327,9 +339,12 @@ const replaceSession = Effect.fnUntraced(function* (
 const prepareSession = async <
   Session extends { readonly userId: string; readonly userAgent?: string | null | undefined }
 >(
-  { bridge, membership, sql }: Deps,
-  session: Session
+  deps: Deps,
+  session: Session,
+  context: PasswordHooks.HookContext | null
 ) => {
+  const { bridge, membership, sql } = deps
+  await SingleSignOnHooks.beforeSession(deps, session.userId, context)
   const accountId = await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId)))
   const userAgent = session.userAgent?.slice(0, limits.userAgentCharacters) ?? null
   return { data: { ...session, userAgent, accountId: accountId ?? null } }

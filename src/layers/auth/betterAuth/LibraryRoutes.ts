@@ -17,7 +17,7 @@ const common: Routes = [
 
 const ofProviders: Routes = [
   ["POST", /^\/sign-in\/social$/],
-  ["GET", /^\/callback\/(?:google|github)$/]
+  ["GET", /^\/callback\/(?:google|github|oidc)$/]
 ]
 
 const ofApps: Routes = [

@@ -1,11 +1,17 @@
 import type { Redacted } from "effect"
 import type { SignUpPolicy } from "../../../domain/accounts/signUp.ts"
+import type { SingleSignOnRule } from "../../../domain/accounts/singleSignOn.ts"
 import type { IdentityProvider } from "../../../services/accounts/SignIn.ts"
 import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 
 export interface ProviderClient {
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
+}
+
+export interface SingleSignOn extends ProviderClient, SingleSignOnRule {
+  /** Exactly as in the provider's discovery document. */
+  readonly issuer: string
 }
 
 /** In a file without the library's imports, which take half a second to load. */
@@ -15,6 +21,7 @@ export interface SignInOptions {
   readonly secrets: Keyring
   readonly google?: ProviderClient | undefined
   readonly github?: ProviderClient | undefined
+  readonly oidc?: SingleSignOn | undefined
   readonly signUp: SignUpPolicy
   /** Client registrations of one client address. */
   readonly registrationsPerMinute: number
@@ -29,5 +36,15 @@ export interface LibraryOptions extends Omit<SignInOptions, "secrets"> {
   readonly values: ReadonlyArray<SecretValue>
 }
 
-export const providersOf = (options: Omit<SignInOptions, "secrets">): ReadonlyArray<IdentityProvider> =>
-  (["google", "github"] as const).filter((name) => options[name] !== undefined)
+/** The OpenID provider may lead to other hosts, such as that of another organization. */
+const targetOf = ({ issuer }: SingleSignOn): string => (issuer.startsWith("https:") ? "https:" : new URL(issuer).origin)
+
+export const providersOf = ({
+  github,
+  google,
+  oidc
+}: Omit<SignInOptions, "secrets">): ReadonlyArray<IdentityProvider> => [
+  ...(oidc ? [{ id: "oidc", name: oidc.name, formTarget: targetOf(oidc) } as const] : []),
+  ...(google ? [{ id: "google", name: "Google", formTarget: "https://accounts.google.com" } as const] : []),
+  ...(github ? [{ id: "github", name: "GitHub", formTarget: "https://github.com" } as const] : [])
+]
