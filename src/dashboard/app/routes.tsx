@@ -22,6 +22,7 @@ const pages: Readonly<Record<string, ComponentType>> = {
   [`${home}/apps`]: () => <OnDemand name="AppsPage" />,
   [`${home}/webhooks`]: () => <OnDemand name="WebhooksPage" />,
   [`${home}/billing`]: () => <OnDemand name="BillingPage" />,
+  [`${home}/activity`]: () => <OnDemand name="ActivityPage" />,
   [`${home}/account`]: () => <OnDemand name="AccountPage" />,
   [signInPath]: SignInPage,
   [`${home}/sign-up`]: SignUpPage,

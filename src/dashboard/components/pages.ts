@@ -17,5 +17,6 @@ export const pageLinks: ReadonlyArray<PageLink> = [
   { path: `${home}/apps`, text: "Connected apps", icon: "apps", key: "c" },
   { path: `${home}/webhooks`, text: "Webhooks", icon: "webhooks", key: "w" },
   { path: `${home}/billing`, text: "Billing", icon: "billing", key: "b" },
+  { path: `${home}/activity`, text: "Activity", icon: "activity", key: "t" },
   { path: `${home}/account`, text: "Account", icon: "account", key: "a" }
 ]

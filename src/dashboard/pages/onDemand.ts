@@ -4,6 +4,7 @@
 import "../app/start.ts"
 
 export { AccountPage } from "./Account.tsx"
+export { ActivityPage } from "./Activity.tsx"
 export { AppsPage } from "./Apps.tsx"
 export { BillingPage } from "./Billing.tsx"
 export { WebhooksPage } from "./Webhooks.tsx"

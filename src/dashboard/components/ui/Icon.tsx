@@ -8,6 +8,7 @@ const paths = {
   apps: "M4 4h5v5H4zm7 0h5v5h-5zM4 11h5v5H4zm7 0h5v5h-5z",
   webhooks: "M4 10a6 6 0 0 1 12 0v3l1.5 2h-15L4 13zm4.5 7h3",
   billing: "M3 6h14v9H3zm0 3h14",
+  activity: "M3 11h3l2-6 4 10 2-4h3",
   account: "M10 10a3 3 0 1 0 0-6 3 3 0 0 0 0 6Zm-6 7c.6-3 3-4.5 6-4.5s5.4 1.5 6 4.5",
   docs: "M5 3h7l3 3v11H5zm7 0v3h3",
   menu: "M3 6h14M3 10h14M3 14h14",
