@@ -142,6 +142,7 @@ const logged: typeof LoggedRow.Type = {
   reason: null,
   bytes: null,
   options: null,
+  person_id: null,
   created_at: new Date(1_800_000_000_000)
 }
 const page = Array.from({ length: 50 }, () => logged)

@@ -25,7 +25,9 @@ export const periodOptions: ReadonlyArray<{ readonly value: Budget["period"]; re
 export const toLocal = (at: number): string =>
   new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 
-export const textOf = (key: Key | undefined): BoundsText => ({
+type Bounds = Partial<Pick<Key, "budget" | "expires_at" | "networks" | "targets">>
+
+export const textOf = (key: Bounds | undefined): BoundsText => ({
   expires: key?.expires_at ? toLocal(Date.parse(key.expires_at)) : "",
   credits: key?.budget ? String(key.budget.credits) : "",
   period: key?.budget?.period ?? "month",
@@ -69,7 +71,11 @@ export const periodWords: Readonly<Record<Budget["period"], string>> = {
   life: "in total"
 }
 
-export const describeBounds = ({ expires_at: expires, networks, targets }: Key): ReadonlyArray<string> => [
+export const describeBounds = ({
+  expires_at: expires = null,
+  networks = null,
+  targets = null
+}: Bounds): ReadonlyArray<string> => [
   ...(expires === null
     ? []
     : [Date.parse(expires) > now() ? `Expires ${formatDayAndYear(expires)}` : `Expired ${formatDayAndYear(expires)}`]),

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { type Allowance, remaining } from "./credits/Allowance.ts"
-import { appBudgetPrefix, type Budget, budgetPeriods, describeBudget } from "./credits/Budget.ts"
+import { type Budget, budgetHolders, budgetPeriods, describeBudget, holderOf } from "./credits/Budget.ts"
 import { Plan } from "./credits/Plan.ts"
 import { abbreviate, waitText } from "./text.ts"
 import { UnreadableReason, unreadableMessages } from "./UnreadableReason.ts"
@@ -69,7 +69,7 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("forbidden", {
   message: Schema.String
 }) {}
 
-/** The account's credits, or the key's budget (R50), do not cover the request. Fields describe the account. */
+/** The account's credits, or a budget (R50), do not cover the request. Fields describe the account. */
 export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_exceeded", {
   message: Schema.String,
   plan: Plan,
@@ -78,9 +78,9 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   remaining: Schema.Int,
   balance: Schema.Int,
   resetsAt: Schema.NullOr(Schema.Number),
-  /** Set if the key's or app's budget is spent, not the account's credits. Not part of the envelope. */
+  /** Set if a budget is spent, not the account's credits. Not part of the envelope. */
   budget: Schema.optionalKey(
-    Schema.Struct({ period: Schema.Literals(budgetPeriods), holder: Schema.Literals(["app", "API key"]) })
+    Schema.Struct({ period: Schema.Literals(budgetPeriods), holder: Schema.Literals(budgetHolders) })
   )
 }) {
   static of(allowance: Allowance, credits: number): QuotaExceeded {
@@ -94,11 +94,11 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("quota_ex
   static ofBudget(
     allowance: Allowance,
     credits: number,
-    { budgetId = "", ...budget }: Budget & { readonly budgetId?: string | undefined },
+    { budgetId, ...budget }: Budget & { readonly budgetId?: string | undefined },
     spent: number
   ): QuotaExceeded {
     const left = Math.max(budget.credits - spent, 0)
-    const holder = budgetId.startsWith(appBudgetPrefix) ? "app" : "API key"
+    const holder = holderOf(budgetId)
     return QuotaExceeded.because(
       `${needs(credits)}, but this ${holder}'s budget (${describeBudget(budget)}) has ${left} left.`,
       allowance,

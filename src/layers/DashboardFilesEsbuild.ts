@@ -39,7 +39,7 @@ export const flags = [
 
 const run = promisify(execFile)
 
-/** What esbuild says about each file that it wrote. */
+/** The part of a metafile that describes the written files. */
 const Outputs = Schema.Record(
   Schema.String,
   Schema.Struct({

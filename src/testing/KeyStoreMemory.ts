@@ -1,6 +1,5 @@
 import { Clock, Effect, Layer, Redacted } from "effect"
-import type { KeyPrincipal, PrincipalBounds } from "../domain/accounts/Principal.ts"
-import { budgetPeriodAt } from "../domain/credits/Budget.ts"
+import { type KeyPrincipal, type PrincipalBounds, withMember } from "../domain/accounts/Principal.ts"
 import { unauthorized } from "../domain/errors.ts"
 import { type ApiKey, isSecret, makeSecret, secretHint } from "../domain/keys/ApiKey.ts"
 import { type BoundsChange, changeBounds, readNetworks, unbounded } from "../domain/keys/KeyBounds.ts"
@@ -19,7 +18,15 @@ import {
   tooManyKeys
 } from "../services/keys/KeyStore.ts"
 import { noticeNewKey, noticeRevokedKey } from "./events.ts"
-import { atNow, enterSpending, findAccount, MemoryStore, type Store, type StoredKey } from "./MemoryStore.ts"
+import {
+  atNow,
+  boundsOfMember,
+  findAccount,
+  MemoryStore,
+  type Store,
+  type StoredKey,
+  spendingOf
+} from "./MemoryStore.ts"
 
 interface Deps {
   readonly store: Store
@@ -30,15 +37,7 @@ const isActive = ({ revokedAt }: StoredKey, now: number): boolean => revokedAt =
 
 const toApiKey = (store: Store, { originId, ...key }: StoredKey, now: number): ApiKey => {
   const bounds = store.bounds.get(originId) ?? unbounded
-  const { budget } = bounds
-  const spending =
-    budget === undefined
-      ? undefined
-      : {
-          credits: enterSpending(store, originId, budget, now).credits,
-          resetsAt: budgetPeriodAt(budget.period, now).end
-        }
-  return { ...key, bounds, spending }
+  return { ...key, bounds, spending: spendingOf(store, originId, bounds, now) }
 }
 
 const list = (store: Store, accountId: string, now: number): ReadonlyArray<ApiKey> => {
@@ -161,11 +160,13 @@ const revokeAll = Effect.fnUntraced(function* ({ store }: Deps, accountId: strin
   return revoked.map((key) => toApiKey(store, key, now))
 })
 
-const principalBounds = (store: Store, originId: string): { bounds?: PrincipalBounds } => {
+const principalBounds = (store: Store, { accountId, createdBy, originId }: StoredKey): { bounds?: PrincipalBounds } => {
   const { budget, networks, targets } = store.bounds.get(originId) ?? unbounded
-  if (budget === undefined && networks === undefined && targets === undefined) return {}
-  const budgetId = budget === undefined ? undefined : originId
-  return { bounds: { budgetId, targets, networks: networks && readNetworks(networks) } }
+  const budgets = budget && { own: originId }
+  const isUnbounded = budget === undefined && networks === undefined && targets === undefined
+  const own = isUnbounded ? undefined : { budgets, targets, networks: networks && readNetworks(networks) }
+  const bounds = withMember(own, createdBy === undefined ? undefined : boundsOfMember(store, accountId, createdBy))
+  return bounds === undefined ? {} : { bounds }
 }
 
 const authenticate = Effect.fnUntraced(function* ({ store }: Deps, secret: Redacted.Redacted) {
@@ -179,11 +180,12 @@ const authenticate = Effect.fnUntraced(function* ({ store }: Deps, secret: Redac
   if (key.lastUsedAt === undefined || key.lastUsedAt <= now - lastUsedStepMs) {
     store.keys.set(text, { ...key, lastUsedAt: now })
   }
-  const { id, label, mode, originId } = key
+  const { id, label, mode } = key
   const principal: KeyPrincipal = {
     _tag: "key",
     account: stored.account,
-    key: { id, label, mode, ...principalBounds(store, originId) }
+    ...(key.createdBy === undefined ? {} : { personId: key.createdBy }),
+    key: { id, label, mode, ...principalBounds(store, key) }
   }
   return principal
 })

@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer } from "effect"
 import { accountAt } from "../domain/accounts/Account.ts"
 import { type Allowance, giveBack, split } from "../domain/credits/Allowance.ts"
+import type { Budgets } from "../domain/credits/Budget.ts"
 import { QuotaExceeded } from "../domain/errors.ts"
 import type { LogEntry } from "../domain/log/LogEntry.ts"
 import {
@@ -28,7 +29,8 @@ import {
   type LedgerEntry,
   MemoryStore,
   type Store,
-  type StoredAccount
+  type StoredAccount,
+  type StoredSpending
 } from "./MemoryStore.ts"
 
 const leaseMs = 105_000
@@ -43,10 +45,10 @@ export const layer: Layer.Layer<Ledger, never, MemoryStore | Ids> = Layer.effect
   Effect.gen(function* () {
     const deps: Deps = { store: yield* MemoryStore, ids: yield* Ids }
     return Ledger.of({
-      reserve: (account, credits, budgetId) => reserve(deps, account.id, credits, budgetId),
+      reserve: (account, credits, budgets) => reserve(deps, account.id, credits, budgets),
       allowance: (account) => allowance(deps.store, account.id),
       peek: (account) => peek(deps.store, account.id),
-      reserveKeyed: (account, credits, request, budgetId) => reserveKeyed(deps, account.id, credits, request, budgetId),
+      reserveKeyed: (account, credits, request, budgets) => reserveKeyed(deps, account.id, credits, request, budgets),
       settle: (hold, entries, answer) => settle(deps.store, hold, entries, answer),
       settlePart: (hold, entry) => settlePart(deps, hold, entry),
       grant: (accountId, credits, reason, idempotencyKey) => grant(deps, accountId, credits, reason, idempotencyKey),
@@ -109,25 +111,29 @@ const reserve = Effect.fnUntraced(function* (
   { ids, store }: Deps,
   accountId: string,
   credits: number,
-  budgetId: string | undefined
+  budgets: Budgets = {}
 ) {
   const stored = yield* find(store, accountId)
   const id = yield* ids.make("hld_")
   const now = yield* Clock.currentTimeMillis
   const before = current(store, stored, now)
-  const budget = budgetId === undefined ? undefined : store.bounds.get(budgetId)?.budget
-  const spending =
-    budgetId === undefined || budget === undefined ? undefined : enterSpending(store, budgetId, budget, now)
-  if (budget !== undefined && spending !== undefined && spending.credits + credits > budget.credits) {
-    return yield* QuotaExceeded.ofBudget(before, credits, { ...budget, budgetId }, spending.credits)
+  const spendings: Array<StoredSpending> = []
+  for (const budgetId of [budgets.own, budgets.member]) {
+    const budget = budgetId === undefined ? undefined : store.bounds.get(budgetId)?.budget
+    if (budgetId === undefined || budget === undefined) continue
+    const spending = enterSpending(store, budgetId, budget, now)
+    if (spending.credits + credits > budget.credits) {
+      return yield* QuotaExceeded.ofBudget(before, credits, { ...budget, budgetId }, spending.credits)
+    }
+    spendings.push(spending)
   }
   const shares = split(before, credits)
   if (shares === undefined) return yield* QuotaExceeded.of(before, credits)
   stored.allowance.used += shares.fromQuota
   stored.balance -= shares.fromBalance
-  if (spending !== undefined) spending.credits += credits
+  for (const spending of spendings) spending.credits += credits
   const hold: Hold = { id, accountId, ...shares, before }
-  store.holds.set(id, { hold, allowance: stored.allowance, spending, expiresAt: now + leaseMs })
+  store.holds.set(id, { hold, allowance: stored.allowance, spendings, expiresAt: now + leaseMs })
   noticeUse(store, stored, before, now)
   return hold
 })
@@ -141,7 +147,7 @@ const reserveKeyed = Effect.fnUntraced(function* (
   accountId: string,
   credits: number,
   request: KeyedRequest,
-  budgetId: string | undefined
+  budgets: Budgets | undefined
 ): Effect.fn.Return<KeyedReservation, ReserveError> {
   const { store } = deps
   const at = yield* Clock.currentTimeMillis
@@ -152,7 +158,7 @@ const reserveKeyed = Effect.fnUntraced(function* (
     if (use.answer === undefined) return { _tag: "running" }
     return { _tag: "answered", text: use.answer, allowance: yield* allowance(store, accountId) }
   }
-  const hold = yield* reserve(deps, accountId, credits, budgetId)
+  const hold = yield* reserve(deps, accountId, credits, budgets)
   store.uses.set(name, { request, holdId: hold.id, at, answer: undefined })
   return { _tag: "held", hold }
 })
@@ -164,7 +170,7 @@ const end = (store: Store, id: string, charge: number): LedgerEntry | undefined 
   store.holds.delete(id)
   const { toBalance, toQuota } = giveBack(stored.hold, charge)
   stored.allowance.used -= toQuota
-  if (stored.spending !== undefined) stored.spending.credits -= toQuota + toBalance
+  for (const spending of stored.spendings) spending.credits -= toQuota + toBalance
   const account = store.accounts.get(stored.hold.accountId)
   if (account !== undefined) account.balance += toBalance
   return {

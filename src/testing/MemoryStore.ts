@@ -1,12 +1,13 @@
 import { Clock, Context, Effect, Layer, type Redacted } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { mailboxOf } from "../domain/accounts/emailAddress.ts"
+import type { PrincipalBounds } from "../domain/accounts/Principal.ts"
 import type { PeriodSight, SoldSubscription } from "../domain/billing/Subscription.ts"
-import { type Budget, budgetPeriodAt } from "../domain/credits/Budget.ts"
+import { type Budget, boundsIdOfMember, budgetPeriodAt, type Spending } from "../domain/credits/Budget.ts"
 import { type Period, periodAt } from "../domain/credits/Plan.ts"
 import type { NotFound } from "../domain/errors.ts"
 import type { ApiKey } from "../domain/keys/ApiKey.ts"
-import type { KeyBounds } from "../domain/keys/KeyBounds.ts"
+import { type KeyBounds, unbounded } from "../domain/keys/KeyBounds.ts"
 import type { Delivery, Endpoint, Event, EventSettings } from "../domain/webhooks/Event.ts"
 import { noSuchAccount } from "../services/accounts/Accounts.ts"
 import type { BookedOrder, InboxItem, Removal, SweepExtent } from "../services/billing/BillingBooks.ts"
@@ -43,7 +44,7 @@ export interface StoredSpending {
 export interface StoredHold {
   readonly hold: Hold
   readonly allowance: StoredAllowance
-  readonly spending: StoredSpending | undefined
+  readonly spendings: ReadonlyArray<StoredSpending>
   expiresAt: number
 }
 
@@ -164,6 +165,20 @@ export const enterSpending = (store: Store, originId: string, { period }: Budget
   store.spending.set(name, spending)
   return spending
 }
+
+/** The bounds that an owner set for the person (R67), as a principal has them. */
+export const boundsOfMember = (store: Store, accountId: string, personId: string): PrincipalBounds | undefined => {
+  const id = boundsIdOfMember(accountId, personId)
+  const { budget, targets } = store.bounds.get(id) ?? unbounded
+  if (budget === undefined && targets === undefined) return undefined
+  return { budgets: budget && { member: id }, targets, networks: undefined }
+}
+
+export const spendingOf = (store: Store, boundsId: string, { budget }: KeyBounds, now: number): Spending | undefined =>
+  budget && {
+    credits: enterSpending(store, boundsId, budget, now).credits,
+    resetsAt: budgetPeriodAt(budget.period, now).end
+  }
 
 const isTaken = (store: Store, scope: string, accountId: string): boolean =>
   [...store.accounts.values()].some(({ account, allowance }) => allowance.scope === scope && account.id !== accountId)

@@ -94,8 +94,12 @@ const passesRequest = ({ at, durationMs, outcome, request }: StoredLogEntry, fil
   at < (filter.to ?? Number.POSITIVE_INFINITY)
 
 const count = (entries: ReadonlyArray<StoredLogEntry>, query: UsageQuery): ReadonlyArray<UsageBucket> => {
-  const groupOf = (entry: StoredLogEntry) =>
-    query.groupBy === undefined ? undefined : query.groupBy === "target" ? entry.request.target : entry.keyId
+  const groupOf = (entry: StoredLogEntry) => {
+    if (query.groupBy === "target") return entry.request.target
+    if (query.groupBy === "key") return entry.keyId
+    // The store does not know people's addresses.
+    return query.groupBy === "member" ? entry.personId : undefined
+  }
   const buckets = new Map<string, UsageBucket>()
   for (const entry of entries) {
     const start = DateTime.toEpochMillis(DateTime.startOf(DateTime.makeUnsafe(entry.at), query.granularity))

@@ -1,7 +1,7 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { type ToolScope, toolScopes } from "../domain/accounts/OAuth.ts"
-import type { SessionPrincipal } from "../domain/accounts/Principal.ts"
+import type { PrincipalBounds, SessionPrincipal } from "../domain/accounts/Principal.ts"
 import { NotFound, unauthorized } from "../domain/errors.ts"
 import { AccessTokens } from "../services/accounts/AccessTokens.ts"
 import { Accounts } from "../services/accounts/Accounts.ts"
@@ -12,6 +12,7 @@ import { maxSessions, Sessions } from "../services/accounts/Sessions.ts"
 import { SignIn, SignInFailed } from "../services/accounts/SignIn.ts"
 import { Ids } from "../services/Ids.ts"
 import { memberIdOf } from "./MembersMemory.ts"
+import { boundsOfMember, MemoryStore } from "./MemoryStore.ts"
 
 export class SignedIn extends Context.Service<
   SignedIn,
@@ -78,15 +79,24 @@ const connectedAppsIn = (apps: Map<string, string>) =>
     end: ({ accountId }, id) => removeFrom(apps, accountId, (token) => appIdOf(token) === id)
   })
 
-const principalOf = (account: Account, token: string): SessionPrincipal => ({
+const principalOf = (account: Account, token: string, bounds: PrincipalBounds | undefined): SessionPrincipal => ({
   _tag: "session",
   account,
   sessionId: sessionIdOf(token),
   personId: account.id,
   memberId: memberIdOf(account.id),
   role: "owner",
-  isFresh: true
+  isFresh: true,
+  bounds
 })
+
+/** Stores other than `MemoryStore` know no bounds of members. */
+const makeBoundsOf = Effect.map(
+  Effect.serviceOption(MemoryStore),
+  (store) =>
+    ({ id }: Account) =>
+      Option.isSome(store) ? boundsOfMember(store.value, id, id) : undefined
+)
 
 /** Each request reads the account from its store, as the real layer does. */
 const sessions = Layer.effectContext(
@@ -97,6 +107,7 @@ const sessions = Layer.effectContext(
     const apps = new Map<string, string>()
     const granted = new Map<string, ReadonlyArray<ToolScope>>()
 
+    const boundsOf = yield* makeBoundsOf
     const ownerOf = (token: string) =>
       accounts
         .byId(open.get(token) ?? apps.get(token) ?? "")
@@ -106,7 +117,8 @@ const sessions = Layer.effectContext(
       cookieName,
       authenticate: Effect.fnUntraced(function* (cookie) {
         const token = Redacted.value(cookie)
-        return principalOf(yield* ownerOf(token), token)
+        const account = yield* ownerOf(token)
+        return principalOf(account, token, boundsOf(account))
       }),
       list: (personId) =>
         Effect.sync(() =>
@@ -130,6 +142,8 @@ const sessions = Layer.effectContext(
         Effect.map(ownerOf(Redacted.value(token)), (account) => ({
           _tag: "oauth" as const,
           account,
+          personId: account.id,
+          bounds: boundsOf(account),
           scopes: granted.get(Redacted.value(token)) ?? toolScopes
         }))
     })

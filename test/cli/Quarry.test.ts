@@ -60,8 +60,11 @@ const key = {
   spending: undefined
 }
 
-const owner: Member = { id: "mem_1", email: "ada@example.com", role: "owner", status: "active" }
-const guest: Member = { id: "mem_2", email: "grace@example.com", role: "viewer", status: "invited" }
+const noBounds = { bounds: unbounded, spending: undefined }
+const owner: Member = { id: "mem_1", email: "ada@example.com", role: "owner", status: "active", ...noBounds }
+const guest: Member = { id: "mem_2", email: "grace@example.com", role: "viewer", status: "invited", ...noBounds }
+
+const memberJson = ({ email, id, role, status }: Member) => ({ id, email, role, status, targets: null, budget: null })
 
 const lastOwner = new LastOwner({ message: "The account must keep an owner." })
 
@@ -134,7 +137,10 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
               member: { ...guest, email, role },
               link: Redacted.make("http://localhost:3000/oauth/join?token=t")
             }),
-      setRole: (_, id, role) => (id === owner.id ? Effect.fail(lastOwner) : Effect.succeed({ ...guest, role })),
+      change: (_, id, { role, ...change }) =>
+        id === owner.id
+          ? Effect.fail(lastOwner)
+          : Effect.succeed({ ...guest, role: role ?? guest.role, bounds: changeBounds(unbounded, change) }),
       remove: (_, id) => (id === owner.id ? Effect.fail(lastOwner) : Effect.succeed(guest))
     }),
     Layer.mock(KeyStore, {
@@ -631,13 +637,29 @@ describe("quarry --json", () => {
       }
     ],
     ["sessions end --account acc_1", { account_id: "acc_1", ended: 2 }],
-    ["member list --account acc_1", { members: [owner, guest] }],
+    ["member list --account acc_1", { members: [memberJson(owner), memberJson(guest)] }],
     [
       "member add --account acc_1 --email new@example.com --role billing",
-      { ...guest, email: "new@example.com", role: "billing", link: "http://localhost:3000/oauth/join?token=t" }
+      {
+        ...memberJson(guest),
+        email: "new@example.com",
+        role: "billing",
+        link: "http://localhost:3000/oauth/join?token=t"
+      }
     ],
-    ["member role --account acc_1 --email GRACE@example.com --role developer", { ...guest, role: "developer" }],
-    ["member remove --account acc_1 --email grace@example.com", guest],
+    [
+      "member role --account acc_1 --email GRACE@example.com --role developer",
+      { ...memberJson(guest), role: "developer" }
+    ],
+    ["member remove --account acc_1 --email grace@example.com", memberJson(guest)],
+    [
+      "member bounds --account acc_1 --email grace@example.com --targets gamma_search,beta_search --budget 5",
+      {
+        ...memberJson(guest),
+        targets: ["beta_search", "gamma_search"],
+        budget: { credits: 5, period: "month", spent: 0 }
+      }
+    ],
     ["replica forget rep_1", { id: "rep_1" }],
     ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
@@ -814,6 +836,11 @@ describe("quarry audit", () => {
     ],
     ["member role --account acc_1 --email grace@example.com --role owner", "acc_1", { member: "mem_2", role: "owner" }],
     ["member remove --account acc_1 --email grace@example.com", "acc_1", { member: "mem_2", role: "viewer" }],
+    [
+      "member bounds --account acc_1 --email grace@example.com --budget none",
+      "acc_1",
+      { member: "mem_2", budget: null }
+    ],
     ["replica forget rep_1", "rep_1", {}],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
@@ -1140,6 +1167,11 @@ describe("quarry", () => {
       "key create --account acc_full --name ci",
       "command_failed",
       /^an account can have at most 50 active API keys; .+$/
+    ],
+    [
+      "member bounds --account acc_1 --email grace@example.com --budget 0",
+      "command_failed",
+      /^budget\.credits must be a whole number from 1 to \d+$/
     ],
     ["key bounds --id key_1 --budget 0", "command_failed", /^budget\.credits must be a whole number from 1 to \d+$/],
     ["key bounds --id key_1 --networks 10.0.0.1/8", "command_failed", /^networks\.0 must be a network in CIDR form/],

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { builders, ownerOnly, payers, readers } from "../../src/domain/accounts/Role.ts"
 import { isOffered } from "../../src/layers/auth/betterAuth/LibraryRoutes.ts"
 import * as DashboardFilesEsbuild from "../../src/layers/DashboardFilesEsbuild.ts"
 import { DashboardFiles } from "../../src/services/operations/DashboardFiles.ts"
@@ -52,6 +53,17 @@ describe("the dashboard's files", () => {
       assert.notInclude([script, ...imports], holding[0])
     }).pipe(Effect.provide(Layer.fresh(DashboardFilesEsbuild.layer)))
   )
+})
+
+describe("the roles that the dashboard knows", () => {
+  it("are those of the API (R67)", () => {
+    const text = readFileSync(join(root, "src/dashboard/app/roles.ts"), "utf8")
+    const known = Array.from(text.matchAll(/^ {2}(\w+): (\[.*\]),?$/gm), ([, name = "", list = ""]) => [
+      name,
+      JSON.parse(list)
+    ])
+    assert.deepStrictEqual(Object.fromEntries(known), { ownerOnly, builders, payers, readers })
+  })
 })
 
 describe("the routes that the dashboard uses", () => {

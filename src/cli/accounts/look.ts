@@ -5,6 +5,7 @@ import { plans } from "../../domain/credits/Plan.ts"
 import { defaultStretch, granularities, groupings, total, toUsageQuery } from "../../domain/log/Usage.ts"
 import { type AccountQuery, Accounts } from "../../services/accounts/Accounts.ts"
 import type { Activity } from "../../services/accounts/Activity.ts"
+import type { Members } from "../../services/accounts/Members.ts"
 import type { BillingBooks } from "../../services/billing/BillingBooks.ts"
 import { QueryLog } from "../../services/charging/QueryLog.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -150,7 +151,11 @@ export const usage = Command.make(
 
 export type ExportAccount = (
   account: Account
-) => Effect.Effect<Stream.Stream<string>, never, Activity | BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>
+) => Effect.Effect<
+  Stream.Stream<string>,
+  never,
+  Activity | BillingBooks | EventBooks | Ledger | KeyStore | Members | QueryLog
+>
 
 /** Ignores `--json`: the document is always JSON. */
 export const exportWith = (document: ExportAccount) =>

@@ -1,11 +1,14 @@
-import { Effect, Redacted } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Effect, Option, Redacted } from "effect"
+import { CliError, Command, Flag } from "effect/cli"
 import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
+import { MemberChange } from "../../domain/accounts/MemberRequest.ts"
 import { roles } from "../../domain/accounts/Role.ts"
+import { decoder } from "../../domain/requests/fields.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type Member, Members } from "../../services/accounts/Members.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { accountId, email } from "../flags.ts"
+import { bodyOf, boundsText, budgetFlag, budgetJson, readBounds, targetsFlag } from "../keys/bounds.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, NotFound, print, table, textOf } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
@@ -14,8 +17,20 @@ const account = accountId("account")
 
 const role = Flag.Literals("role", roles).pipe(Flag.withDescription("What the member may do"))
 
+const memberJson = ({ bounds, email, id, role, spending, status }: Member) => ({
+  id,
+  email,
+  role,
+  status,
+  targets: bounds.targets ?? null,
+  budget: budgetJson({ bounds, spending })
+})
+
 const lines = (members: ReadonlyArray<Member>) =>
-  table([["MEMBER", "ROLE", "STATUS", "EMAIL"], ...members.map((it) => [it.id, it.role, it.status, it.email])])
+  table([
+    ["MEMBER", "ROLE", "STATUS", "BOUNDS", "EMAIL"],
+    ...members.map((it) => [it.id, it.role, it.status, boundsText(it) || "-", it.email])
+  ])
 
 const list = Command.make(
   "list",
@@ -23,7 +38,7 @@ const list = Command.make(
   Effect.fn(function* (input) {
     const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const members = yield* Effect.flatMap(Members, (service) => service.list(id))
-    yield* print({ members }, lines(members))
+    yield* print({ members: members.map(memberJson) }, lines(members))
   })
 ).pipe(Command.withDescription("List the members and invitations of an account"))
 
@@ -56,9 +71,9 @@ const add = Command.make(
       })
     )
     const { link, member } = yield* audited(invited, ({ member }) => auditOf("member add", account.id, member))
-    yield* print({ ...member, link: Redacted.value(link) }, [
+    yield* print({ ...memberJson(member), link: Redacted.value(link) }, [
       Redacted.value(link),
-      `Whoever has this link can join ${account.id} as ${member.role}, once, within seven days. It was not sent by email.`
+      `This link was not emailed. The first person who opens it within seven days and chooses Join becomes ${member.role} of ${account.id}.`
     ])
   })
 ).pipe(Command.withDescription("Invite a person to an account and print the link, which is not sent"))
@@ -71,7 +86,7 @@ const remove = Command.make(
     const members = yield* Members
     const removed = members.remove(input.account, found.id).pipe(Effect.catchTag("last_owner", failWith))
     const member = yield* audited(removed, (it) => auditOf("member remove", input.account, it))
-    yield* print(member, [`Removed ${member.email}. Their sessions and apps in this account have ended.`])
+    yield* print(memberJson(member), [`Removed ${member.email}. Their sessions and apps in this account have ended.`])
   })
 ).pipe(Command.withDescription("Remove a member or an invitation from an account"))
 
@@ -81,11 +96,44 @@ const setRole = Command.make(
   Effect.fn(function* (input) {
     const found = yield* find(input.account, input.email)
     const members = yield* Members
-    const changed = members.setRole(input.account, found.id, input.role).pipe(Effect.catchTag("last_owner", failWith))
+    const changed = members
+      .change(input.account, found.id, { role: input.role })
+      .pipe(Effect.catchTag("last_owner", failWith))
     const member = yield* audited(changed, (it) => auditOf("member role", input.account, it))
-    yield* print(member, [`${member.email} is now ${member.role}. This takes effect at once.`])
+    yield* print(memberJson(member), [`${member.email} is now ${member.role}. This takes effect at once.`])
   })
 ).pipe(Command.withDescription("Change the role of a member or an invitation"))
+
+const decodeBounds = decoder(MemberChange)
+
+const bounds = Command.make(
+  "bounds",
+  { account, email, targets: targetsFlag("member"), budget: budgetFlag("member") },
+  Effect.fn(function* (input) {
+    const found = yield* find(input.account, input.email)
+    const members = yield* Members
+    const flags = { ...input, budgetPeriod: "month" }
+    const change = yield* Effect.fromResult(readBounds(flags, decodeBounds))
+    const changed = members.change(input.account, found.id, change).pipe(Effect.catchTag("last_owner", failWith))
+    const member = yield* audited(changed, (it) => ({
+      command: "member bounds",
+      subject: input.account,
+      arguments: { member: it.id, ...bodyOf(flags) }
+    }))
+    yield* print(memberJson(member), [
+      `Bounds of ${member.email}: ${boundsText(member) || "none"}. This takes effect within 10 seconds.`
+    ])
+  })
+).pipe(
+  Command.withDescription(
+    "Limit what a member's sessions, apps, and keys may spend together each month, and their targets"
+  ),
+  Command.validate(({ budget, targets }) =>
+    Option.isSome(budget) || Option.isSome(targets)
+      ? Effect.void
+      : Effect.fail(new CliError.ValidationError({ message: "Give at least one of --targets, --budget" }))
+  )
+)
 
 export const member = <E, R>({ storage }: CommandLayers<E, R>) =>
   Command.make("member").pipe(
@@ -94,6 +142,7 @@ export const member = <E, R>({ storage }: CommandLayers<E, R>) =>
       list.pipe(writesNothing, Command.provide(storage)),
       add.pipe(writesMore, Command.provide(storage)),
       remove.pipe(writesMore, Command.provide(storage)),
-      setRole.pipe(writesMore, Command.provide(storage))
+      setRole.pipe(writesMore, Command.provide(storage)),
+      bounds.pipe(writesMore, Command.provide(storage))
     ])
   )

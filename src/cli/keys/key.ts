@@ -1,10 +1,8 @@
-import { Effect, Option, Redacted, Result, Schema } from "effect"
+import { Effect, Option, Redacted, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
-import { budgetPeriods, describeBudget } from "../../domain/credits/Budget.ts"
-import type { InvalidRequest } from "../../domain/errors.ts"
+import { budgetPeriods } from "../../domain/credits/Budget.ts"
 import { type ApiKey, keyModes } from "../../domain/keys/ApiKey.ts"
 import { maxGraceSeconds } from "../../domain/keys/grace.ts"
-import { type BoundsChange, toChange } from "../../domain/keys/KeyBounds.ts"
 import { ApiKeyChange, maxNameCodePoints } from "../../domain/keys/NewKey.ts"
 import { decoder } from "../../domain/requests/fields.ts"
 import { plural } from "../../domain/text.ts"
@@ -25,8 +23,9 @@ import {
   yes
 } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
-import { CommandFailed, print, table, time } from "../Output.ts"
+import { print, table, time } from "../Output.ts"
 import { audited } from "../operations/audited.ts"
+import { bodyOf, boundsText, budgetFlag, budgetJson, readBounds, targetsFlag, wrongBounds } from "./bounds.ts"
 
 const id = Flag.String("id").pipe(Flag.withDescription("Key id: key_…"))
 const account = accountId("account")
@@ -42,7 +41,7 @@ const keyJson = (key: ApiKey) => ({
   last_used_at: time(key.lastUsedAt),
   revoked_at: time(key.revokedAt),
   expires_at: time(key.bounds.expiresAt),
-  budget: key.bounds.budget === undefined ? null : { ...key.bounds.budget, spent: key.spending?.credits ?? 0 },
+  budget: budgetJson(key),
   targets: key.bounds.targets ?? null,
   networks: key.bounds.networks ?? null
 })
@@ -60,42 +59,16 @@ const printIssued = ({ key, secret }: IssuedKey) =>
 
 const boundsFlags = {
   expires: optionalText("expires", "When the key expires: an ISO 8601 date or time, or none"),
-  budget: optionalText("budget", "Credits that the key may spend in each period, or none"),
+  budget: budgetFlag("key"),
   budgetPeriod: Flag.Literals("budget-period", budgetPeriods).pipe(
     Flag.withDescription("Budget period in UTC"),
     Flag.withDefault("month")
   ),
-  targets: optionalText("targets", "Comma-separated targets that the key may use, or none to allow all"),
+  targets: targetsFlag("key"),
   networks: optionalText("networks", "Comma-separated networks (CIDR) that may use the key, or none to allow all")
 }
 
-type BoundsFlags = { readonly [K in "expires" | "budget" | "targets" | "networks"]: Option.Option<string> } & {
-  readonly budgetPeriod: (typeof budgetPeriods)[number]
-}
-
-/** The flags as an API request body, so that commands and the API accept the same values. */
-const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlags) => {
-  const field = (name: string, flag: Option.Option<string>, read: (text: string) => unknown) =>
-    Option.isNone(flag) ? {} : { [name]: flag.value === "none" ? null : read(flag.value) }
-  const list = (text: string) => text.split(",").map((item) => item.trim())
-  return {
-    ...field("expires_at", expires, (text) => text),
-    ...field("budget", budget, (text) => ({
-      credits: /^[0-9]+$/.test(text) ? Number(text) : text,
-      period: budgetPeriod
-    })),
-    ...field("targets", targets, list),
-    ...field("networks", networks, list)
-  }
-}
-
-const wrongBounds = ({ issues }: InvalidRequest): CommandFailed =>
-  new CommandFailed({ message: issues.map(({ field, message }) => `${field} ${message}`.trim()).join("; ") })
-
 const decodeBounds = decoder(ApiKeyChange)
-
-const readBounds = (flags: BoundsFlags): Result.Result<BoundsChange, CommandFailed> =>
-  Result.mapBoth(decodeBounds(bodyOf(flags)), { onSuccess: toChange, onFailure: wrongBounds })
 
 const create = Command.make(
   "create",
@@ -119,7 +92,7 @@ const create = Command.make(
   },
   Effect.fn(function* (input) {
     const keys = yield* KeyStore
-    const bounds = yield* Effect.fromResult(readBounds(input))
+    const bounds = yield* Effect.fromResult(readBounds(input, decodeBounds))
     const issued = keys
       .create(input.account, { label: input.name, mode: input.mode, bounds })
       .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))
@@ -132,17 +105,6 @@ const create = Command.make(
     )
   })
 ).pipe(Command.withDescription("Create a key and print its secret, which is not shown again"))
-
-/** Empty for a key without bounds. */
-const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: ApiKey): string =>
-  [
-    expiresAt === undefined ? [] : [`until ${time(expiresAt)}`],
-    budget === undefined ? [] : [`${spending?.credits ?? 0} of ${describeBudget(budget)}`],
-    targets === undefined ? [] : [targets.join(",")],
-    networks === undefined ? [] : [`from ${networks.join(",")}`]
-  ]
-    .flat()
-    .join("; ")
 
 const keyLines = (keys: ReadonlyArray<ApiKey>) =>
   table([
@@ -268,7 +230,7 @@ const bounds = Command.make(
   { id, ...boundsFlags },
   Effect.fn(function* (input) {
     const store = yield* KeyStore
-    const change = yield* Effect.fromResult(readBounds(input))
+    const change = yield* Effect.fromResult(readBounds(input, decodeBounds))
     const changed = store
       .bind(input.id, change)
       .pipe(Effect.catchTag("invalid_request", (error) => Effect.fail(wrongBounds(error))))

@@ -1,3 +1,4 @@
+import type { AccountChoice, MemberChange, NewMember } from "../../domain/accounts/MemberRequest.ts"
 import type { BillingSync, CheckoutRequest, PackOrder, PlanChange } from "../../domain/billing/BillingRequest.ts"
 import type { ApiKeyChange, KeyRotation, NewKey } from "../../domain/keys/NewKey.ts"
 import type { PageResult } from "../../domain/pages/PageBody.ts"
@@ -15,6 +16,7 @@ import type { ConnectedApps, SessionAccounts, Sessions } from "../../http/groups
 import type { Account, AccountEvent as AccountEventSchema, AccountEvents } from "../../http/groups/AccountGroup.ts"
 import type { BillingState, ChangedPlan, Checkout, PackCheckout, Portal } from "../../http/groups/BillingGroup.ts"
 import type { ApiKey, ApiKeys, IssuedApiKey } from "../../http/groups/KeysGroup.ts"
+import type { Member, Members } from "../../http/groups/MembersGroup.ts"
 import type { LoggedQuery, QueryHistory, Usage as UsageSchema } from "../../http/groups/UsageGroup.ts"
 import type {
   IssuedWebhook,
@@ -69,6 +71,12 @@ export interface Routes {
   "GET /v1/sessions": Returns<Wire<typeof Sessions>>
   "DELETE /v1/sessions/{session_id}": Returns<Ignored> & { readonly params: { readonly session_id: string } }
   "GET /v1/session/account": Returns<Wire<typeof SessionAccounts>>
+  "POST /v1/session/account": Takes<Ignored, Wire<typeof AccountChoice>>
+  "GET /v1/members": Returns<Wire<typeof Members>>
+  "POST /v1/members": Takes<Wire<typeof Member>, Wire<typeof NewMember>>
+  "POST /v1/members/{id}/resend": Returns<Wire<typeof Member>> & Id
+  "PATCH /v1/members/{id}": Takes<Wire<typeof Member>, Wire<typeof MemberChange>> & Id
+  "DELETE /v1/members/{id}": Returns<Ignored> & Id
   "GET /v1/apps": Returns<Wire<typeof ConnectedApps>>
   "DELETE /v1/apps/{app_id}": Returns<Ignored> & { readonly params: { readonly app_id: string } }
   "GET /v1/account/export": Returns<Ignored>

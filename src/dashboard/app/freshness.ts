@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks"
 import { tabsOf } from "./tabs.ts"
 
-export type Topic = "keys" | "usage" | "billing" | "webhooks"
+export type Topic = "keys" | "usage" | "billing" | "webhooks" | "members"
 
 const tabs = tabsOf("quarry-changes")
 

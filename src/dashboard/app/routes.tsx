@@ -1,8 +1,10 @@
 import type { ComponentType } from "preact"
+import { rolesAt } from "../components/pages.ts"
 import { ForgotPasswordPage } from "../pages/ForgotPassword.tsx"
 import { KeysPage } from "../pages/Keys.tsx"
 import { LogPage } from "../pages/Log.tsx"
 import { LogEntryPage } from "../pages/LogEntry.tsx"
+import { NotAllowedPage } from "../pages/NotAllowed.tsx"
 import { NotFoundPage } from "../pages/NotFound.tsx"
 import { OverviewPage } from "../pages/Overview.tsx"
 import { PlaygroundPage } from "../pages/Playground.tsx"
@@ -10,6 +12,7 @@ import { SignInPage } from "../pages/SignIn.tsx"
 import { SignUpPage } from "../pages/SignUp.tsx"
 import { UsagePage } from "../pages/Usage.tsx"
 import { OnDemand } from "./OnDemand.tsx"
+import { isOneOf } from "./roles.ts"
 import { home } from "./router.ts"
 import { signInPath } from "./session.ts"
 
@@ -23,6 +26,7 @@ const pages: Readonly<Record<string, ComponentType>> = {
   [`${home}/webhooks`]: () => <OnDemand name="WebhooksPage" />,
   [`${home}/billing`]: () => <OnDemand name="BillingPage" />,
   [`${home}/activity`]: () => <OnDemand name="ActivityPage" />,
+  [`${home}/members`]: () => <OnDemand name="MembersPage" />,
   [`${home}/account`]: () => <OnDemand name="AccountPage" />,
   [signInPath]: SignInPage,
   [`${home}/sign-up`]: SignUpPage,
@@ -33,6 +37,8 @@ const logEntry = new RegExp(`^${home}/log/([^/]+)$`)
 
 export const PageAt = ({ path }: { readonly path: string }) => {
   const id = logEntry.exec(path)?.[1]
+  const roles = rolesAt(id === undefined ? path : `${home}/log`)
+  if (roles !== undefined && !isOneOf(roles)) return <NotAllowedPage roles={roles} />
   if (id !== undefined) return <LogEntryPage id={id} />
   const Page = pages[path] ?? NotFoundPage
   return <Page />

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals"
 import { type ApiError, call, onFreshSignInNeeded, onSessionEnd } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
+import { lastRole, rememberRole } from "./preferences.ts"
 import { home, navigate, ownPlace, place } from "./router.ts"
 import { tabsOf } from "./tabs.ts"
 
@@ -29,8 +30,18 @@ const askPerson = (): Promise<boolean> =>
     }
   })
 
+type SessionAccounts = Answer<"GET /v1/session/account">
+
+/** The signed-in person's accounts, one of which this session uses. */
+export const accounts = signal<SessionAccounts>({ email: "", accounts: [] })
+
 /** The address that the person signs in with, which is not always the account's. */
-export const ownEmail = signal("")
+export const ownEmail = computed(() => accounts.value.email)
+
+export const membership = computed(() => accounts.value.accounts.find((account) => account.is_current))
+
+/** Empty if it is unknown. */
+export const role = signal(lastRole)
 
 /** A change makes the page read all of its data again. */
 export const epoch = signal(0)
@@ -49,11 +60,12 @@ export const openPaths: ReadonlySet<string> = new Set([signInPath, signUpPath, `
 const tabs = tabsOf("quarry")
 
 export const loadSession = async (): Promise<void> => {
-  const result = await call("GET /v1/me", {})
+  const [result, own] = await Promise.all([call("GET /v1/me", {}), call("GET /v1/session/account", {})])
   if (result.ok) {
+    accounts.value = own.ok ? own.value : { email: result.value.email, accounts: [] }
+    role.value = membership.value?.role ?? ""
+    rememberRole(role.value)
     session.value = { _tag: "open", me: result.value }
-    const accounts = await call("GET /v1/session/account", {})
-    ownEmail.value = accounts.ok ? accounts.value.email : result.value.email
   } else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 
@@ -95,10 +107,20 @@ export const resumeEverywhere = async (): Promise<void> => {
   await resume()
 }
 
-/** Call it after the user signs out or deletes the account. */
+/** Call it after the user signs out, or deletes or leaves the account. */
 export const leave = (): void => {
   tabs.post("changed")
   reloadAt(signInPath)
+}
+
+export const enterAccount = async (id: string) => {
+  const result = await call("POST /v1/session/account", { body: { account_id: id } })
+  if (result.ok) {
+    rememberRole(accounts.value.accounts.find((account) => account.id === id)?.role ?? "")
+    tabs.post("changed")
+    reloadAt(home)
+  }
+  return result
 }
 
 /** After signing in, Back leads to the form again. Leads on from it if there is a session. */

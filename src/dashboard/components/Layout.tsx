@@ -3,12 +3,13 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { call } from "../api/client.ts"
 import { setTheme, theme } from "../app/preferences.ts"
 import { home, place } from "../app/router.ts"
-import { leave, me } from "../app/session.ts"
-import { pageLinks } from "./pages.ts"
+import { accounts, enterAccount, leave, membership, ownEmail } from "../app/session.ts"
+import { ownPageLinks } from "./pages.ts"
 import { paletteKeys, useShortcuts } from "./Shortcuts.tsx"
 import { Brand } from "./ui/Brand.tsx"
 import { Button } from "./ui/Button.tsx"
 import { Choice } from "./ui/Choice.tsx"
+import { SelectField } from "./ui/Field.tsx"
 import { Icon } from "./ui/Icon.tsx"
 import { announce, Toasts } from "./ui/Toast.tsx"
 
@@ -21,9 +22,24 @@ const signOut = async (): Promise<void> => {
   else announce(`You could not be signed out. ${result.error.message}`)
 }
 
+const enter = async (id: string): Promise<void> => {
+  const result = await enterAccount(id)
+  if (!result.ok) announce(`The account could not be opened. ${result.error.message}`)
+}
+
+const AccountSwitcher = () => (
+  <SelectField
+    label="Account"
+    value={membership.value?.id ?? ""}
+    options={accounts.value.accounts.map(({ email, id, role }) => ({ value: id, text: `${email} (${role})` }))}
+    onChange={(id) => void enter(id)}
+  />
+)
+
 const Person = () => (
   <section class="person" aria-label="Signed in">
-    <p title={me.value?.email}>{me.value?.email ?? "\u00a0"}</p>
+    <p title={ownEmail.value}>{ownEmail.value || "\u00a0"}</p>
+    {accounts.value.accounts.length > 1 && <AccountSwitcher />}
     <Choice
       legend="Theme"
       value={theme.value}
@@ -85,7 +101,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
           <kbd>{paletteKeys}</kbd>
         </button>
         <nav aria-label="Dashboard">
-          {pageLinks.map(({ icon, path, text }) => (
+          {ownPageLinks().map(({ icon, path, text }) => (
             <a key={path} href={path} aria-current={isCurrent(path) ? "page" : undefined}>
               <Icon name={icon} />
               {text}

@@ -1,14 +1,21 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks"
 import { lastOf, useRoute } from "../app/resource.ts"
+import { isOneOf } from "../app/roles.ts"
 import { home, navigate } from "../app/router.ts"
 import { type Command, commandsFor } from "../search/commands.ts"
-import { pageLinks } from "./pages.ts"
+import { ownPageLinks } from "./pages.ts"
 import { Dialog } from "./ui/Dialog.tsx"
 
-const fixed: ReadonlyArray<Command> = [
-  ...pageLinks.map(({ path, text }) => ({ text, note: "Page", path })),
-  { text: "Create an API key", note: "Action", path: `${home}/keys?create=app` },
-  { text: "Failed searches of the last 24 hours", note: "Log", path: `${home}/log?range=24h&status=upstream_error` },
+const failed = {
+  text: "Failed searches of the last 24 hours",
+  note: "Log",
+  path: `${home}/log?range=24h&status=upstream_error`
+}
+
+const fixed = (): ReadonlyArray<Command> => [
+  ...ownPageLinks().map(({ path, text }) => ({ text, note: "Page", path })),
+  ...(isOneOf("builders") ? [{ text: "Create an API key", note: "Action", path: `${home}/keys?create=app` }] : []),
+  ...(isOneOf("readers") ? [failed] : []),
   { text: "API reference", note: "Page", path: "/docs" }
 ]
 
@@ -41,14 +48,14 @@ const Options = ({ active, commands, id, onChoose }: OptionsProps) => (
 )
 
 export const Palette = ({ onClose }: { readonly onClose: () => void }) => {
-  const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys ?? []
+  const keys = lastOf(useRoute("GET /v1/api-keys", isOneOf("readers") ? {} : undefined).state.value)?.api_keys ?? []
   const [typed, setTyped] = useState("")
   const [active, setActive] = useState(0)
   const field = useRef<HTMLInputElement>(null)
   const id = useId()
   useEffect(() => field.current?.focus(), [])
   const known = [
-    ...fixed,
+    ...fixed(),
     ...keys.map((key) => ({ text: key.name, note: `Key ${key.hint}`, path: `${home}/log?key=${key.id}` }))
   ]
   const commands = commandsFor(typed, known)

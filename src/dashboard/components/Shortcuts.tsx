@@ -1,16 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 import { navigate } from "../app/router.ts"
 import { Palette } from "./Palette.tsx"
-import { pageLinks } from "./pages.ts"
+import { ownPageLinks } from "./pages.ts"
 import { Dialog } from "./ui/Dialog.tsx"
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 export const paletteKeys = isMac ? "⌘ K" : "Ctrl K"
 
-const shortcuts: ReadonlyArray<readonly [what: string, keys: ReadonlyArray<string>]> = [
+const shortcuts = (): ReadonlyArray<readonly [what: string, keys: ReadonlyArray<string>]> => [
   ["Go to a page, key, or id", [paletteKeys]],
-  ...pageLinks.map(({ key, text }) => [text, ["g", key]] as const),
+  ...ownPageLinks().map(({ key, text }) => [text, ["g", key]] as const),
   ["Next search in the log", ["j"]],
   ["Previous search in the log", ["k"]],
   ["Show this list", ["?"]]
@@ -19,7 +19,7 @@ const shortcuts: ReadonlyArray<readonly [what: string, keys: ReadonlyArray<strin
 const Help = ({ onClose }: { readonly onClose: () => void }) => (
   <Dialog title="Keyboard shortcuts" onClose={onClose}>
     <dl class="shortcuts">
-      {shortcuts.map(([what, keys]) => (
+      {shortcuts().map(([what, keys]) => (
         <div key={what}>
           <dt>{what}</dt>
           <dd>{keys.flatMap((key) => [" ", <kbd key={key}>{key}</kbd>])}</dd>
@@ -45,7 +45,7 @@ const listen = (onShow: (shown: Shown) => void, prefix: { current: number }) => 
   }
   if (hasDialog || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
   if (event.key === "?") return onShow("help")
-  const page = pageLinks.find(({ key }) => key === event.key)
+  const page = ownPageLinks().find(({ key }) => key === event.key)
   if (page !== undefined && performance.now() - prefix.current < chordMs) {
     event.preventDefault()
     navigate(page.path)

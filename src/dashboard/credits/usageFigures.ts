@@ -84,12 +84,14 @@ const isGranularity = (text: string | null): text is Granularity =>
 export interface View {
   readonly range: Range
   readonly granularity: Granularity
-  readonly groupBy: "outcome" | "target" | "key" | "kind"
+  readonly groupBy: "outcome" | "target" | "key" | "member" | "kind"
   readonly only: string | undefined
   readonly from: string
   readonly to: string
   readonly allowsHours: boolean
 }
+
+const splits = ["target", "key", "member", "kind"] as const
 
 export const viewOf = (query: URLSearchParams, now: number): View => {
   const range = rangeOf(query)
@@ -102,7 +104,7 @@ export const viewOf = (query: URLSearchParams, now: number): View => {
   return {
     range,
     granularity: isGranularity(asked) && (asked !== "hour" || allowsHours) ? asked : fitting,
-    groupBy: groupBy === "target" || groupBy === "key" || groupBy === "kind" ? groupBy : "outcome",
+    groupBy: splits.find((name) => name === groupBy) ?? "outcome",
     only: groupBy === "key" ? (query.get("key") ?? undefined) : undefined,
     from,
     to,

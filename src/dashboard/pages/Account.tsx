@@ -4,8 +4,10 @@ import { call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { hasPasswords } from "../app/facts.ts"
 import { type Resource, useRoute } from "../app/resource.ts"
-import { leave, me } from "../app/session.ts"
+import { isOneOf } from "../app/roles.ts"
+import { leave, me, ownEmail, role } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
+import { LeaveDialog } from "../components/LeaveDialog.tsx"
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
@@ -125,7 +127,7 @@ const PasswordCard = () => {
   return (
     <Card title="Password">
       <form onSubmit={submitting(submit)}>
-        <input type="hidden" name="username" autocomplete="username" value={me.value?.email ?? ""} />
+        <input type="hidden" name="username" autocomplete="username" value={ownEmail.value} />
         <Field
           label="Current password"
           name="currentPassword"
@@ -200,15 +202,40 @@ const DeleteCard = () => {
   )
 }
 
+const LeaveCard = () => {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <Card title="Leave account">
+      <div class="prose">
+        <p>
+          {`You are a ${role.value} of ${me.value?.email ?? "this account"}. Only an owner can export or delete the account.`}
+        </p>
+        <div class="actions">
+          <Button kind="danger" onClick={() => setAsking(true)}>
+            Leave account
+          </Button>
+        </div>
+      </div>
+      {isAsking && <LeaveDialog onClose={() => setAsking(false)} />}
+    </Card>
+  )
+}
+
 export const AccountPage = () => (
   <>
-    <PageHeader title="Account" lead={me.value?.email} />
+    <PageHeader title="Account" lead={ownEmail.value} />
     <div class="grid">
       <SessionsCard />
       {hasPasswords && <PasswordCard />}
       <div class="stack">
-        <DataCard />
-        <DeleteCard />
+        {isOneOf("ownerOnly") ? (
+          <>
+            <DataCard />
+            <DeleteCard />
+          </>
+        ) : (
+          <LeaveCard />
+        )}
       </div>
     </div>
   </>

@@ -2,8 +2,10 @@ import { useState } from "preact/hooks"
 import type { Key, Usage } from "../api/routes.ts"
 import { changed, useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
+import { isOneOf } from "../app/roles.ts"
 import { home, navigate, place, setQuery } from "../app/router.ts"
-import { describeBounds, isOpen, periodWords } from "../bounds.ts"
+import { ownEmail } from "../app/session.ts"
+import { describeBounds, isOpen } from "../bounds.ts"
 import {
   BindKeyDialog,
   CreateKeyDialog,
@@ -11,6 +13,7 @@ import {
   RevokeKeyDialog,
   RotateKeyDialog
 } from "../components/keys/KeyDialogs.tsx"
+import { Spent } from "../components/keys/Spent.tsx"
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
@@ -53,7 +56,15 @@ const name: Column<Key> = {
   )
 }
 const type: Column<Key> = { name: "Type", cell: (key) => <Badge text={key.type} /> }
-const created: Column<Key> = { name: "Created", cell: (key) => <time>{formatDayAndYear(key.created_at)}</time> }
+const created: Column<Key> = {
+  name: "Created",
+  cell: (key) => (
+    <div class="named">
+      <time>{formatDayAndYear(key.created_at)}</time>
+      {key.created_by !== null && key.created_by !== ownEmail.value && <span class="bound">by {key.created_by}</span>}
+    </div>
+  )
+}
 const lastUse: Column<Key> = {
   name: "Last used",
   cell: ({ last_used_at: at }) => (at === null ? <span class="soft">never</span> : formatRelative(at))
@@ -61,15 +72,7 @@ const lastUse: Column<Key> = {
 const shared = [name, type, created, lastUse]
 const budget: Column<Key> = {
   name: "Spent",
-  cell: ({ budget }) =>
-    budget === null ? (
-      <span class="soft">No limit</span>
-    ) : (
-      <span class="budget">
-        {`${formatNumber(budget.spent)} of ${formatNumber(budget.credits)} ${periodWords[budget.period]}`}
-        <Meter label="Budget spent" used={budget.spent} of={budget.credits} />
-      </span>
-    )
+  cell: ({ budget }) => <Spent budget={budget} />
 }
 
 const Share = ({ searches, total }: { readonly searches: number; readonly total: number }) => (
@@ -86,12 +89,14 @@ interface ActiveKeysProps {
 }
 
 const itemsOf = (key: Key, onAction: (action: Action) => void): ReadonlyArray<MenuItem> => [
-  ...(key.revoked_at === null
+  ...(key.revoked_at === null && isOneOf("builders")
     ? [{ text: "Edit limits", onSelect: () => onAction({ _tag: "bind", subject: key }) }]
     : []),
   { text: "View in the log", onSelect: () => navigate(`${home}/log?key=${key.id}`) },
   { text: "View usage", onSelect: () => navigate(`${home}/usage?group_by=key&key=${key.id}`) },
-  { text: "Revoke", isDanger: true, onSelect: () => onAction({ _tag: "revoke", subject: key }) }
+  ...(isOneOf("builders")
+    ? [{ text: "Revoke", isDanger: true, onSelect: () => onAction({ _tag: "revoke", subject: key }) }]
+    : [])
 ]
 
 const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
@@ -112,7 +117,7 @@ const ActiveKeys = ({ keys, onAction, usage }: ActiveKeysProps) => {
           ...actionHead,
           cell: (key) => (
             <span class="row-actions">
-              {key.revoked_at === null && (
+              {key.revoked_at === null && isOneOf("builders") && (
                 <Button small label={`Rotate ${key.name}`} onClick={() => onAction({ _tag: "rotate", subject: key })}>
                   Rotate
                 </Button>
@@ -153,9 +158,11 @@ const NoKeys = ({ onCreate }: { readonly onCreate: () => void }) => (
   <EmptyState
     title="No active keys"
     action={
-      <Button kind="primary" onClick={onCreate}>
-        Create key
-      </Button>
+      isOneOf("builders") && (
+        <Button kind="primary" onClick={onCreate}>
+          Create key
+        </Button>
+      )
     }
   >
     Programs send a key with each request. Create a separate key for each program, so you can revoke one without
@@ -198,9 +205,11 @@ export const KeysPage = () => {
         title="API keys"
         lead="Programs send a key with each request. Store keys where only the program can read them."
         actions={
-          <Button kind="primary" disabled={isFull} onClick={create}>
-            Create key
-          </Button>
+          isOneOf("builders") && (
+            <Button kind="primary" disabled={isFull} onClick={create}>
+              Create key
+            </Button>
+          )
         }
       />
       <div class="stack">
@@ -225,7 +234,9 @@ export const KeysPage = () => {
           </Loaded>
         </Card>
       </div>
-      {action && <Dialogs action={action} onChange={onChange} onGone={keys.reload} onClose={close} />}
+      {action && isOneOf("builders") && (
+        <Dialogs action={action} onChange={onChange} onGone={keys.reload} onClose={close} />
+      )}
     </>
   )
 }

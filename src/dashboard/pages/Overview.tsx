@@ -3,6 +3,7 @@ import type { Usage } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { areStepsHidden } from "../app/preferences.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
+import { isOneOf } from "../app/roles.ts"
 import { home, navigate } from "../app/router.ts"
 import { named, outcomeSeries, StackedBars } from "../components/credits/StackedBars.tsx"
 import { Figures } from "../components/overview/Figures.tsx"
@@ -53,7 +54,11 @@ const Period = ({ usage }: { readonly usage: Usage }) => {
 const NoSearches = () => (
   <EmptyState
     title="No searches yet"
-    action={<ButtonLink kind="primary" href={`${home}/playground?query=http+caching`} text="Run a search" />}
+    action={
+      isOneOf("builders") && (
+        <ButtonLink kind="primary" href={`${home}/playground?query=http+caching`} text="Run a search" />
+      )
+    }
   >
     Each search appears here with its outcome, credits, and time.
   </EmptyState>
@@ -65,8 +70,10 @@ export const OverviewPage = () => {
     "GET /v1/usage",
     isTimeKnown.value ? { query: { from: startOfDay(now()), granularity: "hour", group_by: "target" } } : undefined
   )
-  const recent = useRoute("GET /v1/query/history", { query: { limit: recentEntries } })
-  const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys
+  const isReader = isOneOf("readers")
+  const isBuilder = isOneOf("builders")
+  const recent = useRoute("GET /v1/query/history", isReader ? { query: { limit: recentEntries } } : undefined)
+  const keys = lastOf(useRoute("GET /v1/api-keys", isReader ? {} : undefined).state.value)?.api_keys
   const plan = lastOf(usage.state.value)?.plan_name
   const searches = lastOf(recent.state.value)?.queries
   return (
@@ -74,12 +81,12 @@ export const OverviewPage = () => {
       <PageHeader
         title="Overview"
         lead={plan && `Your plan: ${plan}`}
-        actions={<ButtonLink kind="primary" href={`${home}/playground`} text="New search" />}
+        actions={isBuilder && <ButtonLink kind="primary" href={`${home}/playground`} text="New search" />}
       />
       <div class="grid">
         <Problems keys={keys ?? []} usage={lastOf(usage.state.value)} today={lastOf(today.state.value)} />
         <Figures usage={lastOf(usage.state.value)} />
-        {!areStepsHidden.value && (
+        {isBuilder && !areStepsHidden.value && (
           <FirstSteps hasKey={keys && keys.length > 0} hasSearch={searches?.some(({ kind }) => kind === "search")} />
         )}
         <Card title="This period" isWide>
@@ -87,17 +94,19 @@ export const OverviewPage = () => {
             {(usage) => <Period usage={usage} />}
           </Loaded>
         </Card>
-        <Card title="Searches" isWide action={<a href={`${home}/log`}>Full log</a>}>
-          <Loaded resource={recent} height={330}>
-            {({ queries }) =>
-              queries.length === 0 ? (
-                <NoSearches />
-              ) : (
-                <LogTable caption="Latest searches" entries={queries} keys={keys ?? []} />
-              )
-            }
-          </Loaded>
-        </Card>
+        {isReader && (
+          <Card title="Searches" isWide action={<a href={`${home}/log`}>Full log</a>}>
+            <Loaded resource={recent} height={330}>
+              {({ queries }) =>
+                queries.length === 0 ? (
+                  <NoSearches />
+                ) : (
+                  <LogTable caption="Latest searches" entries={queries} keys={keys ?? []} />
+                )
+              }
+            </Loaded>
+          </Card>
+        )}
       </div>
     </>
   )

@@ -3,6 +3,7 @@ import type { Key, Usage } from "../api/routes.ts"
 import { isTimeKnown, now } from "../app/clock.ts"
 import { useFresh } from "../app/freshness.ts"
 import { lastOf, useRoute } from "../app/resource.ts"
+import { isOneOf } from "../app/roles.ts"
 import { home, navigate, place, setQuery } from "../app/router.ts"
 import { saveCsv } from "../app/saveFile.ts"
 import { me } from "../app/session.ts"
@@ -61,6 +62,7 @@ const namesOf =
   (groupBy: View["groupBy"], keys: ReadonlyArray<Key>): NameOf =>
   (id) => {
     if (groupBy === "kind") return kinds[id ?? ""] ?? "none"
+    if (groupBy === "member") return id ?? "nobody"
     if (groupBy !== "key") return id === null ? "none" : targetText(id)
     if (id === null) return "no key"
     const key = keys.find((key) => key.id === id)
@@ -133,7 +135,7 @@ const Totals = ({ before, groups, usage, view }: TotalsProps) => {
         value={formatNumber(searches - outcomes.ok)}
         note={`${formatNumber(outcomes.upstream_timeout)} timed out, ${formatNumber(outcomes.page_unreadable)} unreadable`}
       />
-      <Latency from={from} to={to} only={view.only} />
+      {isOneOf("readers") && <Latency from={from} to={to} only={view.only} />}
     </dl>
   )
 }
@@ -190,7 +192,7 @@ const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
   )
 }
 
-const groupHeads = { outcome: "Outcome", kind: "Kind", target: "Target", key: "Key" } as const
+const groupHeads = { outcome: "Outcome", kind: "Kind", target: "Target", key: "Key", member: "Member" } as const
 
 const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage" | "before">) => {
   const all = groups.reduce((sum, { searches }) => sum + searches, 0)
@@ -214,7 +216,7 @@ const Breakdown = ({ groups, nameOf, view }: Omit<ChartProps, "usage" | "before"
           isFigure: true,
           cell: ({ id, outcomes, searches }) => {
             const text = `${formatNumber(outcomes.upstream_error)} (${formatPercent(outcomes.upstream_error / Math.max(1, searches))})`
-            if (id === null || view.groupBy === "kind" || outcomes.upstream_error === 0) return text
+            if (id === null || !["target", "key"].includes(view.groupBy) || outcomes.upstream_error === 0) return text
             return <a href={`${home}/log${queryText({ [view.groupBy]: id, status: "upstream_error" })}`}>{text}</a>
           }
         },
@@ -289,7 +291,7 @@ export const UsagePage = () => {
   const needsTime = asked.range !== "default" && asked.range !== "own"
   const isReady = !needsTime || isTimeKnown.value
   const resource = useRoute("GET /v1/usage", isReady ? { query: parametersOf(asked, now()) } : undefined)
-  const keys = lastOf(useRoute("GET /v1/api-keys", {}).state.value)?.api_keys ?? []
+  const keys = lastOf(useRoute("GET /v1/api-keys", isOneOf("readers") ? {} : undefined).state.value)?.api_keys ?? []
   useFresh("usage", resource.reload)
   const state = resource.state.value
   const usage = lastOf(state)

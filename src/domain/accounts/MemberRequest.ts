@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { memberBoundsFields } from "../keys/KeyBounds.ts"
 import { CollapsedText, carriable, Text } from "../requests/fields.ts"
 import { maxEmailCharacters } from "./emailAddress.ts"
 import { Role } from "./Role.ts"
@@ -17,7 +18,7 @@ export const NewMember = Schema.Struct({
   role: Role.pipe(Schema.annotateKey(required))
 }).annotate({ identifier: "NewMember", message })
 
-export const MemberChange = Schema.Struct({ role: Role.pipe(Schema.annotateKey(required)) }).annotate({
+export const MemberChange = Schema.Struct({ role: Schema.optionalKey(Role), ...memberBoundsFields }).annotate({
   identifier: "MemberChange",
   message
 })

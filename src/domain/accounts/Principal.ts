@@ -1,4 +1,5 @@
 import type { IpNetwork } from "effect/net"
+import type { Budgets } from "../credits/Budget.ts"
 import { requestsPerMinute } from "../credits/Plan.ts"
 import type { KeyMode } from "../keys/ApiKey.ts"
 import type { AnyTarget } from "../search/Target.ts"
@@ -19,6 +20,8 @@ export type AccountPrincipal = Exclude<Principal, DemoPrincipal>
 export interface KeyPrincipal {
   readonly _tag: "key"
   readonly account: Account
+  /** The person who created the key. */
+  readonly personId?: string | undefined
   readonly key: {
     readonly id: string
     readonly label: string
@@ -29,7 +32,7 @@ export interface KeyPrincipal {
 
 /** Checked for each request (R50). Authentication has already checked the expiry. */
 export interface PrincipalBounds {
-  readonly budgetId: string | undefined
+  readonly budgets: Budgets | undefined
   readonly targets: ReadonlyArray<AnyTarget> | undefined
   readonly networks: ReadonlyArray<IpNetwork.IpNetwork> | undefined
 }
@@ -44,11 +47,13 @@ export interface SessionPrincipal {
   readonly role: Role
   /** True for ten minutes after the person signed in (R66). */
   readonly isFresh: boolean
+  readonly bounds?: PrincipalBounds | undefined
 }
 
 export interface AppPrincipal {
   readonly _tag: "oauth"
   readonly account: Account
+  readonly personId: string
   readonly scopes: ReadonlyArray<ToolScope>
   readonly bounds?: PrincipalBounds | undefined
 }
@@ -70,8 +75,24 @@ export interface DemoPrincipal {
   readonly network: string
 }
 
-export const boundsOf = (principal: Principal): PrincipalBounds | undefined =>
-  principal._tag === "key" ? principal.key.bounds : principal._tag === "oauth" ? principal.bounds : undefined
+export const boundsOf = (principal: Principal): PrincipalBounds | undefined => {
+  if (principal._tag === "key") return principal.key.bounds
+  return principal._tag === "oauth" || principal._tag === "session" ? principal.bounds : undefined
+}
+
+/** The bounds of a key or an app, and those of the member that it belongs to (R67). */
+export const withMember = (
+  own: PrincipalBounds | undefined,
+  member: PrincipalBounds | undefined
+): PrincipalBounds | undefined => {
+  if (own === undefined || member === undefined) return own ?? member
+  const budgets = { ...own.budgets, ...member.budgets }
+  return {
+    budgets: own.budgets === undefined && member.budgets === undefined ? undefined : budgets,
+    targets: own.targets?.filter((target) => member.targets?.includes(target) ?? true) ?? member.targets,
+    networks: own.networks
+  }
+}
 
 export interface RateLimit {
   readonly credential: string

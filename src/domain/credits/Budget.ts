@@ -11,8 +11,28 @@ export interface Budget {
   readonly period: BudgetPeriod
 }
 
+/** IDs of the budgets that must cover a request: of its key or app, and of the member whose credential it is (R67). */
+export interface Budgets {
+  readonly own?: string | undefined
+  readonly member?: string | undefined
+}
+
 /** Starts the ID of an app's budget. A key's budget has the key's ID. */
 export const appBudgetPrefix = "app:"
+
+export const memberBudgetPrefix = "member:"
+
+/** Of the person, so that the bounds stay on the keys of a removed member. An invitation has no person yet. */
+export const boundsIdOfMember = (accountId: string, personOrInvitationId: string): string =>
+  `${memberBudgetPrefix}${accountId}:${personOrInvitationId}`
+
+/** Names for the owner of a budget in error messages. */
+export const budgetHolders = ["app", "member", "API key"] as const
+
+export const holderOf = (budgetId = ""): (typeof budgetHolders)[number] => {
+  if (budgetId.startsWith(appBudgetPrefix)) return "app"
+  return budgetId.startsWith(memberBudgetPrefix) ? "member" : "API key"
+}
 
 export const budgetOfApp = (accountId: string, clientId: string): string => `${appBudgetPrefix}${accountId}:${clientId}`
 

@@ -1,6 +1,6 @@
 import { Array as Arr, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { IpNetwork, type NetAddress } from "effect/net"
-import { type Budget, budgetPeriods, maxBudgetCredits } from "../credits/Budget.ts"
+import { type Budget, type budgetHolders, budgetPeriods, maxBudgetCredits } from "../credits/Budget.ts"
 import { UnsupportedParameter } from "../errors.ts"
 import { parseNetwork } from "../net/Network.ts"
 import { Moment, wholeNumber } from "../requests/fields.ts"
@@ -51,9 +51,15 @@ export const isWithin = (
   address: NetAddress.IpAddress | undefined
 ): boolean => address !== undefined && networks.some((network) => IpNetwork.contains(network, address))
 
-export const forbiddenTarget = (target: AnyTarget, allowed: ReadonlyArray<AnyTarget>): UnsupportedParameter =>
+export const forbiddenTarget = (
+  holder: (typeof budgetHolders)[number],
+  target: AnyTarget,
+  allowed: ReadonlyArray<AnyTarget>
+): UnsupportedParameter =>
   new UnsupportedParameter({
-    message: `This API key cannot use the target ${target}. Allowed targets: ${allowed.join(", ")}.`
+    message:
+      `This ${holder} cannot use the target ${target}. ` +
+      (allowed.length === 0 ? "No target is allowed." : `Allowed targets: ${allowed.join(", ")}.`)
   })
 
 const notNetwork =
@@ -88,12 +94,33 @@ export const BudgetPeriod = Schema.Literals(budgetPeriods).annotate({
   message: `must be one of ${budgetPeriods.join(", ")}`
 })
 
-const NewBudget = Schema.Struct({
-  credits: wholeNumber(maxBudgetCredits, { description: "Credits that the key can spend per period" }).pipe(
-    Schema.annotateKey({ messageMissingKey: "is required" })
-  ),
-  period: BudgetPeriod.pipe(Schema.annotateKey({ messageMissingKey: "is required" }))
-}).annotate({ identifier: "NewBudget" })
+const required = { messageMissingKey: "is required" }
+
+const budgetFields = {
+  credits: wholeNumber(maxBudgetCredits, { description: "Credits that can be spent per period" }).pipe(
+    Schema.annotateKey(required)
+  )
+}
+
+const optionalBudget = <S extends Schema.Constraint>(budget: S) =>
+  Schema.optionalKey(Schema.NullOr(budget).annotate({ message: budgetMessage }))
+
+const NewBudget = Schema.Struct({ ...budgetFields, period: BudgetPeriod.pipe(Schema.annotateKey(required)) }).annotate({
+  identifier: "NewBudget"
+})
+
+/** A list: a single literal would tell the alternatives of a union apart, and its own error would be lost. */
+const Month = Schema.Literals(["month"]).annotate({ description: "A UTC calendar month", message: "must be month" })
+
+const NewMemberBudget = Schema.Struct({ ...budgetFields, period: Month.pipe(Schema.annotateKey(required)) }).annotate({
+  identifier: "NewMemberBudget"
+})
+
+/** Bounds that an owner sets for a member (R67). */
+export const memberBoundsFields = {
+  budget: optionalBudget(NewMemberBudget),
+  targets: listOf(AnyTarget, allTargets.length, "targets")
+}
 
 export const boundsFields = {
   expires_at: Schema.optionalKey(
@@ -101,8 +128,8 @@ export const boundsFields = {
       message: "must be a date or a time with its zone in ISO 8601, such as 2026-01-31 or 2026-01-31T08:00:00Z, or null"
     })
   ),
-  budget: Schema.optionalKey(Schema.NullOr(NewBudget).annotate({ message: budgetMessage })),
-  targets: listOf(AnyTarget, allTargets.length, "targets"),
+  budget: optionalBudget(NewBudget),
+  targets: memberBoundsFields.targets,
   networks: listOf(Network, maxNetworks, "networks")
 }
 

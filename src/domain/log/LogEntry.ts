@@ -58,6 +58,8 @@ export interface LogEntry {
   readonly id: string
   readonly accountId: string | undefined
   readonly keyId: string | undefined
+  /** The person whose session or app searched, or who created the key (R67). Undefined if unknown. */
+  readonly personId?: string | undefined
   readonly batchId: string | undefined
   readonly request: LoggedRequest
   readonly outcome: Outcome

@@ -10,7 +10,7 @@ export const Granularity = Schema.Literals(granularities).annotate({
 })
 export type Granularity = typeof Granularity.Type
 
-export const groupings = ["target", "key"] as const
+export const groupings = ["target", "key", "member"] as const
 export const Grouping = Schema.Literals(groupings).annotate({
   identifier: "UsageGroupBy",
   message: `must be one of ${groupings.join(", ")}`
@@ -34,7 +34,7 @@ export interface Counts {
 
 export interface UsageBucket extends Counts {
   readonly start: number
-  /** The target or key ID; undefined without grouping, or if no key was used. */
+  /** The target, the key's ID or the member's address. Undefined without grouping, or if there is none. */
   readonly group: string | undefined
 }
 
@@ -86,7 +86,7 @@ export const UsageParameters = Schema.Struct({
     Granularity.annotate({ identifier: undefined, default: "day", description: "Length of one bucket, in UTC." })
   ),
   group_by: Schema.optionalKey(Grouping).pipe(
-    Schema.annotateKey({ description: "Returns separate buckets for each target or key." })
+    Schema.annotateKey({ description: "Returns separate buckets for each target, key or member." })
   )
 }).check(acrossFields(rangeRule))
 

@@ -98,7 +98,8 @@ export class AccessGroup extends HttpApiGroup.make("access")
       OpenApi.annotations({
         identifier: "listSessionAccounts",
         summary: "The person's accounts",
-        description: "The accounts that the signed-in person is a member of, and the one that this session uses."
+        description:
+          "Lists the accounts of the signed-in person. `is_current` marks the account that this session uses."
       })
     ),
     HttpApiEndpoint.post("enter", "/v1/session/account", {

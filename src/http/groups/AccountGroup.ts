@@ -10,6 +10,7 @@ import { FreshSignInRequired, InternalError, InvalidRequest } from "../errors.ts
 import { Gates, RequestDecoding } from "../Gates.ts"
 import { Moment } from "../timestamps.ts"
 import { ApiKey } from "./KeysGroup.ts"
+import { Member } from "./MembersGroup.ts"
 import { LoggedQuery, nextCursor } from "./UsageGroup.ts"
 import { Webhook, WebhookSettings } from "./WebhooksGroup.ts"
 
@@ -92,6 +93,7 @@ export const AccountExport = Schema.Struct({
   }),
   subscriptions: Schema.Array(ExportedSubscription).annotate({ description: "Includes subscriptions that have ended" }),
   orders: Schema.Array(ExportedOrder).annotate({ description: "Payments, newest first" }),
+  members: Schema.Array(Member),
   api_keys: Schema.Array(ApiKey),
   webhooks: Schema.Array(Webhook),
   webhook_settings: Schema.Struct(settings),

@@ -10,8 +10,8 @@ import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { BodyIsOptional, Gates, RequestDecoding } from "../Gates.ts"
 import { Moment, momentOrNull } from "../timestamps.ts"
 
-const KeyBudget = Schema.Struct({
-  credits: Schema.Int.annotate({ description: "Credits that the key can spend in each period" }),
+export const KeyBudget = Schema.Struct({
+  credits: Schema.Int.annotate({ description: "Credits that can be spent in each period" }),
   period: BudgetPeriod,
   spent: Schema.Int.annotate({
     description: "Credits spent in the current period, including searches in progress"

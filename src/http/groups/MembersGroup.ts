@@ -2,15 +2,23 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { MemberChange, NewMember } from "../../domain/accounts/MemberRequest.ts"
 import { everyRole, ownerOnly, Role } from "../../domain/accounts/Role.ts"
+import { AnyTarget } from "../../domain/search/Target.ts"
 import { acceptingSessions, NeedsFreshSignIn } from "../Callers.ts"
 import { FreshSignInRequired, InternalError, LastOwner, NotFound } from "../errors.ts"
 import { Gates, RequestDecoding } from "../Gates.ts"
+import { KeyBudget } from "./KeysGroup.ts"
 
 export const Member = Schema.Struct({
   id: Schema.String.annotate({ description: "mem_ and 32 hex characters" }),
   email: Schema.String,
   role: Role,
-  status: Schema.Literals(["active", "invited"]).annotate({ description: "`invited` until the person joins" })
+  status: Schema.Literals(["active", "invited"]).annotate({ description: "`invited` until the person joins" }),
+  targets: Schema.NullOr(Schema.Array(AnyTarget)).annotate({
+    description: "The targets that the member's searches can use; null for all"
+  }),
+  budget: Schema.NullOr(KeyBudget).annotate({
+    description: "The budget of the member's sessions, apps and keys together; null if there is none"
+  })
 }).annotate({ identifier: "Member" })
 
 export const Members = Schema.Struct({ members: Schema.Array(Member) }).annotate({ identifier: "Members" })
@@ -65,8 +73,11 @@ export class MembersGroup extends HttpApiGroup.make("members")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "changeMember",
-          summary: "Change a member's role",
-          description: "Takes effect at once. Also changes the role of an invitation. The last owner stays an owner."
+          summary: "Change a member's role or limits",
+          description:
+            "Also changes an invitation. Absent fields keep their values. A role takes effect at once; the last owner stays an " +
+            "owner. `targets` and `budget` limit all searches of the member together: in the dashboard, with apps, and with the " +
+            "keys that the member created, even after the member is removed. null removes a limit. Keys follow a change within 10 seconds."
         })
       ),
     HttpApiEndpoint.delete("remove", "/v1/members/:id", {

@@ -50,7 +50,8 @@ export const Usage = Schema.Struct({
     Schema.Struct({
       start: Moment.pipe(Schema.annotateEncoded({ description: "Start of the hour, day or month in UTC" })),
       group: Schema.NullOr(Schema.String).annotate({
-        description: "The target or the key's id; null without group_by, or if no key was used"
+        description:
+          "The target, the key's id, or the email address of the member whose session, app or key searched; null without group_by, or if there is none"
       }),
       ...counts
     })

@@ -6,6 +6,7 @@ import { type Allowance, creditsAvailable } from "../../domain/credits/Allowance
 import { unauthorized } from "../../domain/errors.ts"
 import { AccountRemoval } from "../../services/accounts/AccountRemoval.ts"
 import { Activity } from "../../services/accounts/Activity.ts"
+import type { Members } from "../../services/accounts/Members.ts"
 import type { BillingBooks } from "../../services/billing/BillingBooks.ts"
 import type { QueryLog } from "../../services/charging/QueryLog.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -33,7 +34,9 @@ export const layer = HttpApiBuilder.group(
     const ledger = yield* Ledger
     const removal = yield* AccountRemoval
     const activity = yield* Activity
-    const storage = yield* Effect.context<Activity | BillingBooks | EventBooks | Ledger | KeyStore | QueryLog>()
+    const storage = yield* Effect.context<
+      Activity | BillingBooks | EventBooks | Ledger | KeyStore | Members | QueryLog
+    >()
 
     return handlers.handleAll({
       me: Effect.fnUntraced(function* () {

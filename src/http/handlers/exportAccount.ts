@@ -4,6 +4,7 @@ import type { ActivityQuery } from "../../domain/accounts/ActivityQuery.ts"
 import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 import { everything, type Position } from "../../domain/log/QueryHistory.ts"
 import { Activity, type AccountEvent as StoredEvent } from "../../services/accounts/Activity.ts"
+import { Members } from "../../services/accounts/Members.ts"
 import { BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
 import { QueryLog } from "../../services/charging/QueryLog.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
@@ -13,6 +14,7 @@ import { AccountEvent, AccountExport } from "../groups/AccountGroup.ts"
 import { LoggedQuery } from "../groups/UsageGroup.ts"
 import { SendsServerTiming } from "../responses/serverTiming.ts"
 import { toKey } from "./keys.ts"
+import { toMember } from "./members.ts"
 import { toLoggedQuery } from "./usage.ts"
 import { toSettings, toWebhook } from "./webhooks.ts"
 
@@ -81,6 +83,7 @@ export const eventLines = (activity: Activity["Service"], accountId: string, que
 /** Returns pieces of JSON. Fails before the first piece if the account cannot be read. */
 export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const ledger = yield* Ledger
+  const members = yield* Members
   const store = yield* KeyStore
   const queryLog = yield* QueryLog
   const books = yield* BillingBooks
@@ -105,6 +108,7 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
     },
     subscriptions: (billed?.subscriptions ?? []).map(toSubscription),
     orders: (yield* books.orders(id, maxOrders)).map(toOrder),
+    members: (yield* members.list(id)).map(toMember),
     api_keys: (yield* store.list(id)).map(toKey),
     webhooks: (yield* events.endpoints(id)).map(toWebhook),
     webhook_settings: toSettings(yield* events.settings(id))

@@ -53,7 +53,7 @@ export const toKey = (key: ApiKey) => ({
   networks: key.bounds.networks ?? null
 })
 
-const toBudget = ({ bounds: { budget }, spending }: ApiKey) =>
+export const toBudget = ({ bounds: { budget }, spending }: Pick<ApiKey, "bounds" | "spending">) =>
   budget === undefined ? null : { ...budget, spent: spending?.credits ?? 0, resets_at: spending?.resetsAt ?? null }
 
 const toIssued = ({ key, secret }: IssuedKey) => ({ ...toKey(key), secret: Redacted.value(secret) })

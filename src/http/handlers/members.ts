@@ -1,10 +1,21 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { forbiddenTo, ownerOnly } from "../../domain/accounts/Role.ts"
+import { toChange } from "../../domain/keys/KeyBounds.ts"
 import { Invitations } from "../../services/accounts/Invitations.ts"
-import { Members } from "../../services/accounts/Members.ts"
+import { type Member, Members } from "../../services/accounts/Members.ts"
 import { Api } from "../Api.ts"
 import { currentSession } from "../Gates.ts"
+import { toBudget } from "./keys.ts"
+
+export const toMember = ({ bounds, email, id, role, spending, status }: Member) => ({
+  id,
+  email,
+  role,
+  status,
+  targets: bounds.targets ?? null,
+  budget: toBudget({ bounds, spending })
+})
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -15,16 +26,18 @@ export const layer = HttpApiBuilder.group(
 
     return handlers.handleAll({
       list: Effect.fnUntraced(function* () {
-        return { members: yield* members.list((yield* currentSession).account.id) }
+        return { members: (yield* members.list((yield* currentSession).account.id)).map(toMember) }
       }),
       invite: Effect.fnUntraced(function* ({ payload: { email, role } }) {
-        return yield* invitations.send((yield* currentSession).account, email, role)
+        return toMember(yield* invitations.send((yield* currentSession).account, email, role))
       }),
       resend: Effect.fnUntraced(function* ({ params }) {
-        return yield* invitations.resend((yield* currentSession).account, params.id)
+        return toMember(yield* invitations.resend((yield* currentSession).account, params.id))
       }),
       change: Effect.fnUntraced(function* ({ params, payload }) {
-        return yield* members.setRole((yield* currentSession).account.id, params.id, payload.role)
+        const { role, ...bounds } = payload
+        const change = { role, ...toChange(bounds) }
+        return toMember(yield* members.change((yield* currentSession).account.id, params.id, change))
       }),
       remove: Effect.fnUntraced(function* ({ params }) {
         const { account, memberId, role } = yield* currentSession

@@ -89,7 +89,9 @@ const member = {
   id: "mem_4d1f8b7a2c9e46035e6d7c8b9a0f1234",
   email: "grace@example.com",
   role: "developer",
-  status: "invited"
+  status: "invited",
+  targets: null,
+  budget: { credits: 5000, period: "month", spent: 0, resets_at: "2026-04-01T00:00:00.000Z" }
 }
 
 const accountId = "acc_2b7d1f60c8935e6c8b1a3f0d4c579a4e"
@@ -204,7 +206,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   changeApiKey: { budget: { credits: 2000, period: "day" }, targets: null },
   rotateApiKey: { grace_seconds: 3600 },
   inviteMember: { email: member.email, role: member.role },
-  changeMember: { role: "viewer" },
+  changeMember: { role: "viewer", budget: { credits: 5000, period: "month" } },
   useAccount: { account_id: accountId },
   openCheckout: { plan: "growth" },
   changePlan: { plan: "business" },
@@ -293,7 +295,9 @@ export const responseExamples: Readonly<Record<string, unknown>> = {
   createApiKey: { ...issued, budget: { ...key.budget, spent: 0 } },
   changeApiKey: { ...key, budget: { ...key.budget, credits: 2000 }, targets: null },
   rotateApiKey: issued,
-  listMembers: { members: [{ ...member, status: "active", role: "owner", email: "ada@example.com" }, member] },
+  listMembers: {
+    members: [{ ...member, status: "active", role: "owner", email: "ada@example.com", budget: null }, member]
+  },
   inviteMember: member,
   resendInvitation: member,
   changeMember: { ...member, role: "viewer" },

@@ -1,11 +1,13 @@
 import { Duration, Effect, Layer, Redacted, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
 import { joinPath } from "../../domain/accounts/OAuth.ts"
 import { keepsOwner, type Role, roles } from "../../domain/accounts/Role.ts"
 import { isOpenToInvited } from "../../domain/accounts/signUp.ts"
 import { requiresSingleSignOn } from "../../domain/accounts/singleSignOn.ts"
+import { boundsIdOfMember } from "../../domain/credits/Budget.ts"
 import { InvalidRequest, LastOwner, RateLimited } from "../../domain/errors.ts"
+import { unbounded } from "../../domain/keys/KeyBounds.ts"
 import { isCarriable, waitText } from "../../domain/text.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import {
@@ -17,8 +19,11 @@ import {
   tooManyMembers
 } from "../../services/accounts/Members.ts"
 import { Ids } from "../../services/Ids.ts"
+import { StoreClock, storeTime } from "../../services/StoreClock.ts"
+import { BoundsRow, joinBounds, toBounds, toSpending, writeBounds } from "../sql/keys/KeyRows.ts"
+import { memberBoundsId } from "../sql/keys/MemberBounds.ts"
 import { inActivity } from "../sql/Requester.ts"
-import { idRow, rowOf, rowsOf } from "../sql/Rows.ts"
+import { columnsOf, idRow, rowOf, rowsOf } from "../sql/Rows.ts"
 import { inTransaction } from "../sql/Transaction.ts"
 import { type AttemptLimit, type Attempts, makeAttempts } from "./Attempts.ts"
 import { digestOf, digestsOf } from "./betterAuth/Digest.ts"
@@ -37,6 +42,7 @@ export type MembersOptions = Pick<SignInOptions, "baseUrl" | "oidc" | "secrets" 
 
 interface Deps extends MembersOptions {
   readonly sql: SqlClient.SqlClient
+  readonly clock: StoreClock
   readonly ids: Ids["Service"]
   readonly accounts: Accounts["Service"]
   readonly attempts: Effect.Effect<Attempts>
@@ -46,33 +52,40 @@ const MemberRow = Schema.Struct({
   id: Schema.String,
   email: Schema.String,
   role: Schema.Literals(roles),
-  user_id: Schema.NullOr(Schema.String)
+  user_id: Schema.NullOr(Schema.String),
+  spent: Schema.BigInt,
+  ...BoundsRow.fields
 })
 type MemberRow = typeof MemberRow.Type
 const memberRows = rowsOf(MemberRow)
 
-const memberColumns = "m.id, coalesce(u.email, m.email) as email, m.role, m.user_id"
-const membersWithPeople = `select ${memberColumns} from members m left join auth_users u on u.id = m.user_id`
-
-const toMember = ({ email, id, role, user_id }: MemberRow): Member => ({
-  id,
-  email,
-  role,
-  status: user_id === null ? "invited" : "active"
+const readMembers = Effect.fnUntraced(function* ({ clock, sql }: Deps, accountId: string, rest: Statement.Fragment) {
+  const now = new Date(yield* storeTime(clock))
+  const bounds = joinBounds(sql, memberBoundsId("m.account_id", "coalesce(m.user_id, m.id)"), now)
+  return yield* memberRows(sql`
+    select m.id, coalesce(u.email, m.email) as email, m.role, m.user_id, coalesce(s.spent, 0) as spent,
+      ${sql.literal(columnsOf(BoundsRow, "b"))}
+    from members m left join auth_users u on u.id = m.user_id ${bounds} where m.account_id = ${accountId} ${rest}`)
 })
 
-const list = ({ sql }: Deps): Members["Service"]["list"] =>
+const toMember = ({ clock }: Deps, row: MemberRow): Effect.Effect<Member> =>
+  Effect.map(storeTime(clock), (now) => {
+    const { email, id, role, spent, user_id } = row
+    const bounds = toBounds(row)
+    const status = user_id === null ? "invited" : "active"
+    return { id, email, role, status, bounds, spending: toSpending(bounds, spent, now) }
+  })
+
+const list = (deps: Deps): Members["Service"]["list"] =>
   Effect.fn("Members.list")(function* (accountId) {
-    const rows = yield* memberRows(sql`
-      ${sql.literal(membersWithPeople)} where m.account_id = ${accountId}
-      order by m.role <> 'owner', 2, m.id limit ${maxMembers}`)
-    return rows.map(toMember)
+    const { sql } = deps
+    const order = sql`order by m.role <> 'owner', 2, m.id limit ${maxMembers}`
+    return yield* Effect.forEach(yield* readMembers(deps, accountId, order), (row) => toMember(deps, row))
   }, Effect.orDie)
 
 /** Locks all members of the account, so that concurrent changes see each other. An account always has one. */
-const lockMembers = ({ sql }: Deps, accountId: string) =>
-  memberRows(sql`
-    ${sql.literal(membersWithPeople)} where m.account_id = ${accountId} order by m.id for update of m`)
+const lockMembers = (deps: Deps, accountId: string) =>
+  readMembers(deps, accountId, deps.sql`order by m.id for update of m`)
 
 /** The id comes from a URL path and may contain characters that Postgres rejects. */
 const find = (all: ReadonlyArray<MemberRow>, id: string) => {
@@ -130,7 +143,7 @@ const invite = (deps: Deps): Members["Service"]["invite"] => {
     yield* sql`
       insert into members (id, account_id, role, email, digest, expires_at, created_at)
       values (${id}, ${accountId}, ${role}, ${address}, ${digest}, ${expiry(deps)}, clock_timestamp())`
-    const member: Member = { id, email: address, role, status: "invited" }
+    const member: Member = { id, email: address, role, status: "invited", bounds: unbounded, spending: undefined }
     return { member, link }
   }, inActivity(sql))
 }
@@ -143,18 +156,23 @@ const renew = (deps: Deps): Members["Service"]["renew"] => {
     yield* limitInvitations(deps, accountId, row.email)
     const { digest, link } = yield* makeLink(deps)
     yield* sql`update members set digest = ${digest}, expires_at = ${expiry(deps)} where id = ${row.id}`
-    return { member: toMember(row), link }
+    return { member: yield* toMember(deps, row), link }
   }, inTransaction(sql))
 }
 
-const setRole = (deps: Deps): Members["Service"]["setRole"] =>
-  Effect.fn("Members.setRole")(function* (accountId, memberId, role) {
+const change = (deps: Deps): Members["Service"]["change"] => {
+  const { sql } = deps
+  return Effect.fn("Members.change")(function* (accountId, memberId, { role, ...bounds }) {
     const all = yield* lockMembers(deps, accountId)
     const row = yield* find(all, memberId)
-    yield* requireOwner(all, row, role)
-    yield* deps.sql`update members set role = ${role} where id = ${row.id}`
-    return toMember({ ...row, role })
-  }, inActivity(deps.sql))
+    if (role !== undefined) {
+      yield* requireOwner(all, row, role)
+      yield* sql`update members set role = ${role} where id = ${row.id}`
+    }
+    yield* writeBounds(sql, boundsIdOfMember(accountId, row.user_id ?? row.id), bounds)
+    return yield* toMember(deps, yield* find(yield* lockMembers(deps, accountId), memberId))
+  }, inActivity(sql))
+}
 
 const addressRow = rowOf(Schema.Struct({ email: Schema.String }))
 
@@ -171,6 +189,11 @@ const passAddress = Effect.fnUntraced(function* ({ accounts, sql }: Deps, accoun
     yield* accounts.setEmail(accountId, next.email).pipe(Effect.catchTag("AccountError", () => Effect.void))
 })
 
+const deleteInvitation = Effect.fnUntraced(function* ({ sql }: Deps, accountId: string, id: string) {
+  yield* sql`delete from members where id = ${id}`
+  yield* sql`delete from key_bounds where origin_id = ${boundsIdOfMember(accountId, id)}`
+})
+
 const remove = (deps: Deps): Members["Service"]["remove"] => {
   const { sql } = deps
   return Effect.fn("Members.remove")(function* (accountId, memberId) {
@@ -181,14 +204,15 @@ const remove = (deps: Deps): Members["Service"]["remove"] => {
     const all = yield* lockMembers(deps, accountId)
     const row = yield* find(all, memberId)
     yield* requireOwner(all, row, undefined)
-    yield* sql`delete from members where id = ${row.id}`
-    if (row.user_id !== null) {
+    if (row.user_id === null) yield* deleteInvitation(deps, accountId, row.id)
+    else {
+      yield* sql`delete from members where id = ${row.id}`
       for (const table of accountAccess) {
         yield* sql`delete from ${sql(table)} where user_id = ${row.user_id} and account_id = ${accountId}`
       }
       yield* passAddress(deps, accountId, row.email)
     }
-    return toMember(row)
+    return yield* toMember(deps, row)
   }, inActivity(sql))
 }
 
@@ -260,6 +284,16 @@ const invitation = (deps: Deps): Members["Service"]["invitation"] =>
 
 const personRow = rowOf(Schema.Struct({ id: Schema.String, email_verified: Schema.Boolean }))
 
+/** The bounds of the invitation become those of the person, whose keys may have some of an earlier membership. */
+const moveBounds = ({ sql }: Deps, accountId: string, invitationId: string, personId: string) => sql`
+  with invited as (
+    delete from key_bounds where origin_id = ${boundsIdOfMember(accountId, invitationId)} returning *
+  )
+  insert into key_bounds (origin_id, targets, budget_credits, budget_period)
+  select ${boundsIdOfMember(accountId, personId)}, targets, budget_credits, budget_period from invited
+  on conflict (origin_id) do update set targets = excluded.targets, budget_credits = excluded.budget_credits,
+    budget_period = excluded.budget_period`
+
 /** Somebody else may have signed up with the address, so nothing of an unconfirmed person remains. */
 export const forgetCredentials = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, personId: string) {
   yield* endTokens(sql, personId)
@@ -277,10 +311,16 @@ const join = (deps: Deps): Members["Service"]["join"] => {
     if (person === undefined && !isOpenToInvited(signUp, found.email)) return { _tag: "signUpClosed" } as const
     const personId = person?.id ?? (yield* makePerson(deps, found.email))
     // A second use of the link waits here, and then finds no invitation. So does a use after its removal.
+    const invited = yield* idRow(sql`select id from members where id = ${found.id} and user_id is null for update`)
+    if (invited === undefined) return undefined
+    // A member may have changed their address to the invited one. Nothing changes for them.
     const joined = yield* idRow(sql`
       update members set user_id = ${personId}, email = null, digest = null, expires_at = null
-      where id = ${found.id} and user_id is null returning id`)
-    if (joined === undefined) return undefined
+      where id = ${found.id} and not exists (
+        select from members where account_id = ${found.account_id} and user_id = ${personId}
+      ) returning id`)
+    if (joined === undefined) yield* deleteInvitation(deps, found.account_id, found.id)
+    else yield* moveBounds(deps, found.account_id, found.id, personId)
     if (person?.email_verified === true) {
       if (session?.personId !== personId) return { _tag: "signIn" } as const
       yield* enterAccount(deps, session.id, found.account_id)
@@ -307,12 +347,13 @@ export const layer = (options: MembersOptions): Layer.Layer<Members, never, Acco
       const attempts = Effect.suspend(() => makeAttempts(options.secrets.values()[0].secret)).pipe(
         Effect.provideService(SqlClient.SqlClient, sql)
       )
-      const deps: Deps = { ...options, sql, ids: yield* Ids, accounts: yield* Accounts, attempts }
+      const clock = yield* StoreClock
+      const deps: Deps = { ...options, sql, clock, ids: yield* Ids, accounts: yield* Accounts, attempts }
       return Members.of({
         list: list(deps),
         invite: invite(deps),
         renew: renew(deps),
-        setRole: setRole(deps),
+        change: change(deps),
         remove: remove(deps),
         accountsOf: accountsOf(deps),
         enter: enter(deps),

@@ -1,11 +1,12 @@
 import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { roles } from "../../domain/accounts/Role.ts"
-import { budgetOfApp } from "../../domain/credits/Budget.ts"
+import { boundsIdOfMember, budgetOfApp } from "../../domain/credits/Budget.ts"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
 import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
+import { joinMemberBounds, MemberBoundsRow, memberBoundsColumns, toMemberBounds } from "../sql/keys/MemberBounds.ts"
 import { inActivity } from "../sql/Requester.ts"
 import { columnsOf, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
@@ -20,6 +21,7 @@ const accountColumns = columnsOf(AccountRow, "a")
 const sessionRow = rowOf(
   Schema.Struct({
     ...AccountRow.fields,
+    ...MemberBoundsRow.fields,
     session_id: Schema.String,
     user_id: Schema.String,
     member_id: Schema.String,
@@ -40,16 +42,18 @@ const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate
     if (token === undefined) return yield* unauthorized
     const row = yield* retryTransient(
       sessionRow(sql`
-          select ${sql.literal(accountColumns)}, s.id as session_id, s.user_id, m.id as member_id, m.role,
+          select ${sql.literal(accountColumns)}, ${sql.literal(memberBoundsColumns)}, s.id as session_id, s.user_id, m.id as member_id, m.role,
             s.created_at > clock_timestamp() - ${Duration.toMillis(freshFor)} * interval '1 millisecond' as is_fresh
           from auth_sessions s
           join members m on m.user_id = s.user_id and m.account_id = s.account_id
           join accounts a on a.id = s.account_id and a.deleted_at is null
+          ${sql.literal(joinMemberBounds("m.account_id", "m.user_id"))}
           where s.digest = any (${digestsOf(secrets, "session", token)}::text[]) and s.expires_at > clock_timestamp()`)
     )
     if (row === undefined) return yield* unauthorized
     const { is_fresh: isFresh, member_id: memberId, role, session_id: sessionId, user_id: personId } = row
-    return { _tag: "session" as const, account: toAccount(row), sessionId, personId, memberId, role, isFresh }
+    const bounds = toMemberBounds(row)
+    return { _tag: "session" as const, account: toAccount(row), sessionId, personId, memberId, role, isFresh, bounds }
   }, dieOnSqlError)
 
 const openRows = rowsOf(
@@ -100,7 +104,9 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
     for (const table of [...accountAccess, "members"]) {
       yield* sql`delete from ${sql(table)} where account_id = ${accountId}`
     }
-    yield* sql`delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})`
+    yield* sql`
+      delete from key_bounds where starts_with(origin_id, ${budgetOfApp(accountId, "")})
+        or starts_with(origin_id, ${boundsIdOfMember(accountId, "")})`
     yield* sql`delete from auth_verifications where ${sql.in(
       "value",
       people.map(({ id }) => id)

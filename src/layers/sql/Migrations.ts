@@ -75,12 +75,24 @@ const activityFiles = [
   "activity_triggers.sql"
 ]
 
+const memberBoundsFiles = [
+  "functions/accounts/account_events.sql",
+  "member_bounds.sql",
+  "functions/credits/ledger_reserve.sql",
+  "functions/credits/ledger_settle.sql",
+  "functions/credits/ledger_sweep.sql"
+]
+
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_initial": Effect.forEach(initialFiles, runFile, { discard: true }),
   "0002_app_use": runFile("app_use.sql"),
   "0003_members": runFile("members.sql"),
   "0004_activity": Effect.forEach(activityFiles, runFile, { discard: true }),
-  "0005_single_sign_on": runFile("single_sign_on.sql")
+  "0005_single_sign_on": runFile("single_sign_on.sql"),
+  "0006_member_bounds": Effect.forEach(memberBoundsFiles, runFile, { discard: true }),
+  "0007_member_usage": Effect.forEach(["member_usage.sql", "functions/search/queries_add.sql"], runFile, {
+    discard: true
+  })
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

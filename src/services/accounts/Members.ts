@@ -2,6 +2,8 @@ import { Context, type Effect, type Redacted } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
 import type { Role } from "../../domain/accounts/Role.ts"
 import { InvalidRequest, type LastOwner, NotFound, type RateLimited } from "../../domain/errors.ts"
+import type { ApiKey } from "../../domain/keys/ApiKey.ts"
+import type { BoundsChange } from "../../domain/keys/KeyBounds.ts"
 
 export const maxMembers = 50
 
@@ -15,11 +17,17 @@ export const noSuchMember = new NotFound({ message: "The account has no member o
 /** The same for an account that does not exist. */
 export const noSuchAccount = new NotFound({ message: "You are not a member of an account with this ID." })
 
-export interface Member {
+/** `bounds` limit the person's sessions, apps and keys in the account, all together. Only owners set them. */
+export interface Member extends Pick<ApiKey, "bounds" | "spending"> {
   readonly id: string
   readonly email: string
   readonly role: Role
   readonly status: "active" | "invited"
+}
+
+/** Null removes a bound; an absent field keeps its value. */
+export interface MemberChange extends Pick<BoundsChange, "budget" | "targets"> {
+  readonly role?: Role | undefined
 }
 
 /** An account of a person. */
@@ -72,8 +80,15 @@ export class Members extends Context.Service<
     ) => Effect.Effect<Invited, InvalidRequest | RateLimited>
     /** The previous link stops working. */
     readonly renew: (account: Account, memberId: string) => Effect.Effect<Invited, NotFound | RateLimited>
-    readonly setRole: (accountId: string, memberId: string, role: Role) => Effect.Effect<Member, NotFound | LastOwner>
-    /** Ends the person's sessions and app tokens in the account. The keys that the person created stay. */
+    readonly change: (
+      accountId: string,
+      memberId: string,
+      change: MemberChange
+    ) => Effect.Effect<Member, NotFound | LastOwner>
+    /**
+     * Ends the person's sessions and app tokens in the account. The keys that the person created stay, within the
+     * person's bounds.
+     */
     readonly remove: (accountId: string, memberId: string) => Effect.Effect<Member, NotFound | LastOwner>
     readonly accountsOf: (personId: string) => Effect.Effect<PersonAccounts>
     /** The session uses the account from then on. */

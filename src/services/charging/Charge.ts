@@ -21,15 +21,18 @@ export interface Settlement<A, F> {
 /** Errors before a request runs: no credits, a key that may not use the target (R50), or unsupported options (R62). */
 export type SingleError = ReserveError | UnsupportedParameter
 
-/** Fails if the caller's key may not use the target (R50). */
+/** Fails if the caller may not use the target (R50, R67). */
 export const admitTarget = (principal: Principal, target: AnyTarget): Effect.Effect<void, UnsupportedParameter> => {
   const allowed = boundsOf(principal)?.targets
-  return allowed?.includes(target) === false ? Effect.fail(forbiddenTarget(target, allowed)) : Effect.void
+  if (allowed?.includes(target) !== false) return Effect.void
+  const holder = principal._tag === "key" ? "API key" : principal._tag === "oauth" ? "app" : "member"
+  return Effect.fail(forbiddenTarget(holder, target, allowed))
 }
 
-export const callerOf = (principal: Principal): Pick<LogEntry, "accountId" | "keyId"> => ({
+export const callerOf = (principal: Principal): Pick<LogEntry, "accountId" | "keyId" | "personId"> => ({
   accountId: principal._tag === "demo" ? undefined : principal.account.id,
-  keyId: principal._tag === "key" ? principal.key.id : undefined
+  keyId: principal._tag === "key" ? principal.key.id : undefined,
+  ...("personId" in principal ? { personId: principal.personId } : {})
 })
 
 /**

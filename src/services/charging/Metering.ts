@@ -66,7 +66,7 @@ export const makeMetering = Effect.gen(function* () {
     const { account } = principal
     return searches === 0
       ? Effect.map(ledger.allowance(account), emptyHold)
-      : Effect.map(reserveSpan(searches)(ledger.reserve(account, searches, boundsOf(principal)?.budgetId)), (hold) =>
+      : Effect.map(reserveSpan(searches)(ledger.reserve(account, searches, boundsOf(principal)?.budgets)), (hold) =>
           openHold(books, hold, searches)
         )
   }
@@ -80,7 +80,7 @@ export const makeMetering = Effect.gen(function* () {
     if (searches === 0) return yield* reserve(principal, 0)
     const { account } = principal
     const reservation = yield* reserveSpan(searches)(
-      ledger.reserveKeyed(account, searches, request, boundsOf(principal)?.budgetId)
+      ledger.reserveKeyed(account, searches, request, boundsOf(principal)?.budgets)
     )
     const outcome = yield* holdOrAnswer(reservation)
     if ("hold" in outcome) return openHold(books, outcome.hold, searches, request)

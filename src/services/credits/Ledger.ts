@@ -1,6 +1,7 @@
 import { Context, Data, type Effect } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
 import type { Allowance } from "../../domain/credits/Allowance.ts"
+import type { Budgets } from "../../domain/credits/Budget.ts"
 import type { NotFound, QuotaExceeded, Unauthorized } from "../../domain/errors.ts"
 import type { LogEntry } from "../../domain/log/LogEntry.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
@@ -144,9 +145,9 @@ export class Ledger extends Context.Service<
   {
     /**
      * Reserves `credits`, first from the quota, then from the pack balance (R30). Fails if they do not suffice. With
-     * `budgetId`, the key's budget must cover them too (R50), unless the key no longer has one.
+     * `budgets`, these must cover them too (R50, R67), unless they no longer exist.
      */
-    readonly reserve: (account: Account, credits: number, budgetId?: string) => Effect.Effect<Hold, ReserveError>
+    readonly reserve: (account: Account, credits: number, budgets?: Budgets) => Effect.Effect<Hold, ReserveError>
     /**
      * `reserve` for a keyed request (R44). Of concurrent requests with one key, only one gets a hold, over all
      * replicas. The key can be used again if the hold ends without a charge. Replays need no credits.
@@ -155,7 +156,7 @@ export class Ledger extends Context.Service<
       account: Account,
       credits: number,
       request: KeyedRequest,
-      budgetId?: string
+      budgets?: Budgets
     ) => Effect.Effect<KeyedReservation, ReserveError>
     /**
      * Ends a hold in one transaction: charges the entries' credits, returns the rest (pack credits first), and writes

@@ -51,7 +51,7 @@ describe("R11: the default source", () => {
 describe("an app that a person let in", () => {
   const of = (id: string): Principal => {
     const { account } = principal("key_1", "live", 5) as Extract<Principal, { readonly _tag: "key" }>
-    return { _tag: "oauth", account: { ...account, id }, scopes: ["search", "read"] }
+    return { _tag: "oauth", account: { ...account, id }, personId: "usr_1", scopes: ["search", "read"] }
   }
 
   it("is counted with all apps of its account, under the plan's figure", () => {

@@ -171,13 +171,14 @@ const acts: Readonly<Record<string, Act>> = {
     }),
     expected: ["webhook.created", "webhook.changed", "webhook.secret_rotated", "webhook.deleted"]
   },
-  "an invitation, another role, and its end": {
+  "an invitation, another role, limits, and its end": {
     act: Effect.fnUntraced(function* (person) {
       const { id } = yield* invite(person)
       yield* done(person, "PATCH", `/v1/members/${id}`, { role: "developer" })
+      yield* done(person, "PATCH", `/v1/members/${id}`, { budget: { credits: 5, period: "month" } })
       yield* done(person, "DELETE", `/v1/members/${id}`)
     }),
-    expected: ["member.invited", "member.role_changed", "member.removed"]
+    expected: ["member.invited", "member.role_changed", "member.limited", "member.removed"]
   },
   "an export of the account": {
     act: (person) => done(person, "GET", "/v1/account/export"),

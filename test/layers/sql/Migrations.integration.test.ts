@@ -28,7 +28,9 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [2, "app_use"],
   [3, "members"],
   [4, "activity"],
-  [5, "single_sign_on"]
+  [5, "single_sign_on"],
+  [6, "member_bounds"],
+  [7, "member_usage"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

@@ -24,7 +24,8 @@ const groupings = [
   { value: "outcome", text: "Outcome" },
   { value: "kind", text: "Kind" },
   { value: "target", text: "Target" },
-  { value: "key", text: "Key" }
+  { value: "key", text: "Key" },
+  { value: "member", text: "Member" }
 ]
 
 export interface UsageControlsProps {

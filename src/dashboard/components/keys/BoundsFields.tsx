@@ -5,6 +5,8 @@ import { TargetName } from "../search/TargetName.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 
 interface BoundsFieldsProps {
+  /** Members have only targets and a monthly budget (R67). */
+  readonly holder?: "key" | "member"
   readonly initial: BoundsText
   readonly issues: Readonly<Record<string, string>>
 }
@@ -12,7 +14,7 @@ interface BoundsFieldsProps {
 const issueOf = (issues: BoundsFieldsProps["issues"], field: string): string | undefined =>
   Object.entries(issues).find(([path]) => path === field || path.startsWith(`${field}.`))?.[1]
 
-export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
+export const BoundsFields = ({ holder = "key", initial, issues }: BoundsFieldsProps) => {
   const [text, setText] = useState(initial)
   const field = (name: "expires" | "credits" | "networks") => ({
     name,
@@ -24,35 +26,41 @@ export const BoundsFields = ({ initial, issues }: BoundsFieldsProps) => {
   const networksIssue = issueOf(issues, "networks")
   return (
     <div class="stack">
-      <Field
-        {...field("expires")}
-        label="Expires (local time)"
-        type="datetime-local"
-        error={expiresIssue && `The expiry ${expiresIssue}.`}
-      />
+      {holder === "key" && (
+        <Field
+          {...field("expires")}
+          label="Expires (local time)"
+          type="datetime-local"
+          error={expiresIssue && `The expiry ${expiresIssue}.`}
+        />
+      )}
       <div class="controls">
         <Field
           {...field("credits")}
-          label="Budget in credits"
+          label={holder === "key" ? "Budget in credits" : "Budget in credits each month (UTC)"}
           type="number"
           error={budgetIssue && `The budget ${budgetIssue}.`}
           input={{ min: 1, step: 1, inputMode: "numeric" }}
         />
-        <SelectField
-          label="Budget period"
-          name="period"
-          value={text.period}
-          options={periodOptions}
-          onChange={(period) => setText({ ...text, period })}
-        />
+        {holder === "key" && (
+          <SelectField
+            label="Budget period"
+            name="period"
+            value={text.period}
+            options={periodOptions}
+            onChange={(period) => setText({ ...text, period })}
+          />
+        )}
       </div>
-      <Field
-        {...field("networks")}
-        label="Networks"
-        hint="Networks that may use the key, such as 203.0.113.0/24 2001:db8::/32. Leave empty to allow all."
-        error={networksIssue && `A network ${networksIssue}.`}
-        input={{ autocomplete: "off", spellcheck: false }}
-      />
+      {holder === "key" && (
+        <Field
+          {...field("networks")}
+          label="Networks"
+          hint="Networks that may use the key, such as 203.0.113.0/24 2001:db8::/32. Leave empty to allow all."
+          error={networksIssue && `A network ${networksIssue}.`}
+          input={{ autocomplete: "off", spellcheck: false }}
+        />
+      )}
       <fieldset class="targets">
         <legend>Targets</legend>
         <p class="hint">Select none to allow all targets.</p>

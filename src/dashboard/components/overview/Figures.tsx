@@ -3,6 +3,7 @@ import { call } from "../../api/client.ts"
 import type { Usage } from "../../api/routes.ts"
 import { isTimeKnown, now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
+import { isOneOf } from "../../app/roles.ts"
 import { epoch } from "../../app/session.ts"
 import {
   compareFailures,
@@ -162,7 +163,7 @@ export const Figures = ({ usage }: { readonly usage: Usage | undefined }) => {
         <Credits usage={usage} week={week} />
         <Searches week={week} />
         <FailureRate week={week} />
-        <Latency week={week} />
+        {isOneOf("readers") && <Latency week={week} />}
       </dl>
     </section>
   )

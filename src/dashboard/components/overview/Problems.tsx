@@ -2,9 +2,11 @@ import type { ComponentChildren } from "preact"
 import { queryText } from "../../api/client.ts"
 import { now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
+import { isOneOf } from "../../app/roles.ts"
 import { home } from "../../app/router.ts"
 import { type Facts, type Problem, problemsOf } from "../../credits/problems.ts"
 import { formatDayAndYear, formatNumber, formatPercent, formatRelative } from "../../format.ts"
+import { mayOpen } from "../pages.ts"
 import { Icon } from "../ui/Icon.tsx"
 
 interface Words {
@@ -76,8 +78,9 @@ const wordsOf = (problem: Problem, facts: Facts): Words => {
 }
 
 export const Problems = ({ keys, today, usage }: Pick<Facts, "keys" | "today" | "usage">) => {
-  const webhooks = lastOf(useRoute("GET /v1/webhooks", {}).state.value)?.webhooks ?? []
-  const billing = lastOf(useRoute("GET /v1/billing", {}).state.value)
+  const webhooks =
+    lastOf(useRoute("GET /v1/webhooks", isOneOf("builders") ? {} : undefined).state.value)?.webhooks ?? []
+  const billing = lastOf(useRoute("GET /v1/billing", isOneOf("payers") ? {} : undefined).state.value)
   const facts = { usage, today, keys, webhooks, billing }
   const problems = problemsOf(facts, now())
   if (problems.length === 0) return null
@@ -89,7 +92,7 @@ export const Problems = ({ keys, today, usage }: Pick<Facts, "keys" | "today" | 
           <li key={index} class={problem._tag === "pending" ? "problem info" : "problem"}>
             <Icon name="warning" />
             <p>{text}</p>
-            {link && (
+            {link && mayOpen(`${home}/${link.path.split("?")[0]}`) && (
               <a class="button small" href={`${home}/${link.path}`}>
                 {link.text}
               </a>

@@ -323,17 +323,16 @@ const replaceSession = Effect.fnUntraced(function* (
   const [, token] = /^([0-9A-Za-z]{32})\./.exec(cookie ?? "") ?? []
   if (token === undefined) return
   const digest = digestOf(options.secret, "session", token)
-  yield* sql.withTransaction(
-    Effect.gen(function* () {
-      // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
-      yield* sql`select 1 from auth_users where id = ${userId} for update`
-      yield* sql`
-        update auth_sessions s set account_id = m.account_id from auth_sessions old
-        join members m on m.user_id = old.user_id and m.account_id = old.account_id
-        where s.id = ${id} and old.digest = ${digest} and old.user_id = ${userId} and old.id <> s.id`
-      yield* sql`delete from auth_sessions where digest = ${digest} and user_id = ${userId} and id <> ${id}`
-    })
-  )
+  // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
+  yield* sql`
+    with person as materialized (
+      select id from auth_users where id = ${userId} for update
+    ), old as (
+      delete from auth_sessions o using person p where o.user_id = p.id and o.digest = ${digest} and o.id <> ${id}
+      returning o.user_id, o.account_id
+    )
+    update auth_sessions s set account_id = m.account_id
+    from old join members m on m.user_id = old.user_id and m.account_id = old.account_id where s.id = ${id}`
 })
 
 const prepareSession = async <

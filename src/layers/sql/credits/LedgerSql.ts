@@ -2,6 +2,7 @@ import { Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type Account, accountAt } from "../../../domain/accounts/Account.ts"
 import type { Allowance } from "../../../domain/credits/Allowance.ts"
+import type { Budgets } from "../../../domain/credits/Budget.ts"
 import { type Period, periodAt } from "../../../domain/credits/Plan.ts"
 import { NotFound, QuotaExceeded, unauthorized } from "../../../domain/errors.ts"
 import type { LogEntry } from "../../../domain/log/LogEntry.ts"
@@ -81,6 +82,7 @@ const submitted = Effect.fnUntraced(function* (
       case "exceeded":
         return yield* QuotaExceeded.of(toAllowance(row), reservation.credits)
       case "over_budget":
+      case "over_member_budget":
         return yield* overBudget(deps, account, reservation, row)
       case "unknown":
         return yield* unauthorized
@@ -95,8 +97,8 @@ const submitted = Effect.fnUntraced(function* (
 })
 
 const reserve = (deps: Deps) =>
-  Effect.fnUntraced(function* (account: Account, credits: number, budgetId?: string) {
-    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, budgetId }
+  Effect.fnUntraced(function* (account: Account, credits: number, budgets?: Budgets) {
+    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, budgets }
     const row = yield* submitted(deps, account, reservation, deps.submitReservation(reservation))
     return toHold(reservation, row)
   })
@@ -106,9 +108,9 @@ const reserveKeyed = (deps: Deps) =>
     account: Account,
     credits: number,
     request: KeyedRequest,
-    budgetId?: string
+    budgets?: Budgets
   ): Effect.fn.Return<KeyedReservation, ReserveError> {
-    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, request, budgetId }
+    const reservation = { holdId: yield* deps.ids.make("hld_"), accountId: account.id, credits, request, budgets }
     const row = yield* submitted(deps, account, reservation, deps.submitKeyedReservation(reservation))
     switch (row.status) {
       case "held":
@@ -207,9 +209,10 @@ const presentAllowance = Effect.fnUntraced(function* (deps: Deps, account: Accou
 const overBudget = Effect.fnUntraced(function* (
   deps: Deps,
   account: Account,
-  { budgetId, credits }: Statements.Reservation,
+  { budgets, credits }: Statements.Reservation,
   row: Statements.OverBudgetRow
 ) {
+  const budgetId = row.status === "over_budget" ? budgets?.own : budgets?.member
   const budget = { credits: Number(row.budget_credits), period: row.budget_period, budgetId }
   const spent = Number(row.budget_spent)
   return yield* QuotaExceeded.ofBudget(yield* presentAllowance(deps, account, row), credits, budget, spent)

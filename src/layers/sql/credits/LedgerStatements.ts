@@ -2,7 +2,7 @@ import { hash } from "node:crypto"
 import { type Duration, Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Account } from "../../../domain/accounts/Account.ts"
-import { budgetPeriods } from "../../../domain/credits/Budget.ts"
+import { type Budgets, budgetPeriods } from "../../../domain/credits/Budget.ts"
 import { type Period, Plan } from "../../../domain/credits/Plan.ts"
 import type { LogEntry } from "../../../domain/log/LogEntry.ts"
 import type { Adjustment, Hold, KeyedRequest, Settlement } from "../../../services/credits/Ledger.ts"
@@ -19,8 +19,7 @@ export interface Reservation {
   readonly holdId: string
   readonly accountId: string
   readonly credits: number
-  /** Id of the original key, before rotations, whose budget is charged. */
-  readonly budgetId?: string | undefined
+  readonly budgets?: Budgets | undefined
 }
 
 /** Lifetime of holds, and the replica that makes them (undefined in a command). */
@@ -52,7 +51,7 @@ export type HeldRow = typeof KnownRow.Type
 
 const OverBudgetRow = Schema.Struct({
   ...KnownRow.fields,
-  status: Schema.Literal("over_budget"),
+  status: Schema.Literals(["over_budget", "over_member_budget"]),
   budget_credits: Schema.BigInt,
   budget_period: Schema.Literals(budgetPeriods),
   budget_spent: Schema.BigInt,
@@ -95,8 +94,8 @@ export type ReserveRow = typeof ReserveRow.Type
 const reserveRows = rowsOf(ReserveRow)
 
 const budgetsOf = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Reservation>) =>
-  batch.some(({ budgetId }) => budgetId !== undefined)
-    ? sql`, budget_ids => ${batch.map(({ budgetId }) => budgetId ?? "")}::text[]`
+  batch.some(({ budgets }) => budgets !== undefined)
+    ? sql`, budget_ids => ${batch.map(({ budgets }) => `${budgets?.own ?? ""} ${budgets?.member ?? ""}`)}::text[]`
     : sql``
 
 const reserveArguments = (

@@ -73,12 +73,13 @@ const countHour = (sql: SqlClient.SqlClient, until: Date) =>
         )
         select account_id, counted_by, ${hour}, name, searches, credits, ${sql.literal(outcomeColumns)}
         from (
-          select account_id, case when grouping(target) = 0 then 'target' else 'key' end as counted_by,
-            case when grouping(target) = 0 then target else coalesce(key_id, '') end as name,
+          select account_id,
+            case grouping(target, key_id) when 1 then 'target' when 2 then 'key' else 'member' end as counted_by,
+            coalesce(target, key_id, person_id, '') as name,
             count(*) as searches, sum(credits) as credits, ${sql.literal(outcomeCounts)},
-            sum(count(*)) over (partition by account_id, grouping(target)) as all_searches
+            sum(count(*)) over (partition by account_id, grouping(target, key_id)) as all_searches
           from queries where created_at >= ${hour} and created_at < ${end} and account_id is not null
-          group by account_id, grouping sets ((target), (key_id))
+          group by account_id, grouping sets ((target), (key_id), (person_id))
         ) as t
         where all_searches >= ${busySearches}`
       yield* sql`update log_upkeep set counted_to = ${end}`

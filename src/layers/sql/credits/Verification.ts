@@ -1,6 +1,5 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { appBudgetPrefix } from "../../../domain/credits/Budget.ts"
 import { type Discrepancy, discrepancyKinds } from "../../../services/credits/Ledger.ts"
 import { rowOf, rowsOf } from "../Rows.ts"
 
@@ -159,15 +158,15 @@ const closedMonthsProblems = (...[sql, months, entries]: Parameters<typeof close
   select account_id, 'closed months of the ledger' as what, closed as expected, found
   from (${closedMonths(sql, months, entries)}) as t where found <> closed`
 
-/** The account in the ID of an app's budget. */
-const accountOfApp = "split_part(s.origin_id, ':', 2)"
+/** The account in the ID of an app's or a member's budget. Empty for a key's. */
+const accountOfBudget = "split_part(s.origin_id, ':', 2)"
 
 /**
  * Spending of keys with budgets, with held credits and what the log has for the key since the period began. It is not
  * known since when a key has had its budget, so the spending may be less than what was logged but never more. A search
  * is logged after its credits are held, so all searches of the period are included. `logged` is null if retention has
  * dropped some of them, or if the period has not begun by the database's clock. A rotated key has the id of its
- * original key. The log does not name apps, so their budgets are only compared with held credits.
+ * original key. The log does not name apps and members, so their budgets are only compared with held credits.
  */
 export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
   with spending as materialized (
@@ -176,17 +175,17 @@ export const budgets = (sql: SqlClient.SqlClient, accounts: Accounts) => sql`
         and greatest(s.period_start, k.created_at) >= ${sql.literal(retainedSince)} as is_logged
     from key_spending s join api_keys k on k.id = s.origin_id where ${among(sql, accounts, "k.account_id")}
     union all
-    select s.id, s.spent, s.origin_id, ${sql.literal(accountOfApp)}, s.period_start, false
+    select s.id, s.spent, s.origin_id, ${sql.literal(accountOfBudget)}, s.period_start, false
     from key_spending s
-    where starts_with(s.origin_id, ${appBudgetPrefix}) and ${among(sql, accounts, accountOfApp)}
+    where ${sql.literal(accountOfBudget)} <> '' and ${among(sql, accounts, accountOfBudget)}
   )
   select s.account_id, s.spent, coalesce(h.credits, 0) as held,
     case when s.is_logged then coalesce(q.credits, 0) end as logged
   from spending s
   left join (
-    select key_spending_id, sum(from_quota + from_balance) as credits from holds
-    where key_spending_id is not null group by 1
-  ) h on h.key_spending_id = s.id
+    select u.id, sum(from_quota + from_balance) as credits
+    from holds, unnest(array[key_spending_id, member_spending_id]) as u (id) group by 1
+  ) h on h.id = s.id
   left join (
     select s.id, sum(q.credits) as credits
     from spending s

@@ -25,7 +25,7 @@ import { inActivity } from "../Requester.ts"
 import { countOf, idRow, rowOf, rowsOf } from "../Rows.ts"
 import { dieOnSqlError } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
-import { isActive, originOf, readKeys } from "./KeyRows.ts"
+import { isActive, originOf, readKeys, writeBounds } from "./KeyRows.ts"
 import { type KeyDigests, makePrincipalCache, type PrincipalCache } from "./PrincipalCache.ts"
 
 export interface KeyStoreOptions {
@@ -111,28 +111,8 @@ const issue = Effect.fnUntraced(function* (deps: Deps, options: Issue, now: Date
     from accounts where id = ${accountId} and deleted_at is null
     returning id`)
   if (made === undefined) return yield* noSuchAccount(accountId)
-  if (bounds !== undefined) yield* writeBounds(deps, made.id, bounds)
+  if (bounds !== undefined) yield* writeBounds(deps.sql, made.id, bounds)
   return { key: yield* readKey(deps, made.id, now), secret: Redacted.make(secret) }
-})
-
-const writeBounds = Effect.fnUntraced(function* ({ sql }: Deps, originId: string, change: BoundsChange) {
-  const { budget, expiresAt, networks, targets } = change
-  const columns = [
-    expiresAt === undefined ? [] : ["expires_at"],
-    targets === undefined ? [] : ["targets"],
-    networks === undefined ? [] : ["networks"],
-    budget === undefined ? [] : ["budget_credits", "budget_period"]
-  ].flat()
-  if (columns.length === 0) return
-  yield* sql`
-    insert into key_bounds (origin_id, expires_at, targets, networks, budget_credits, budget_period)
-    values (
-      ${originId}, ${typeof expiresAt === "number" ? new Date(expiresAt) : null}::timestamptz,
-      ${targets ?? null}::text[], ${networks ?? null}::text[],
-      ${budget ? BigInt(budget.credits) : null}::bigint, ${budget?.period ?? null}::text
-    )
-    on conflict (origin_id) do update
-      set ${sql.literal(columns.map((column) => `${column} = excluded.${column}`).join(", "))}`
 })
 
 /** Holds the account's row lock, so that concurrent creations count each other's keys. */
@@ -217,7 +197,7 @@ const bind = (deps: Deps) =>
           select ${sql.literal(changedColumns)} from api_keys k
           where ${isNamed(sql, "k", id, accountId)} and k.revoked_at is null for no key update`)
       if (key === undefined) return yield* missing(id, accountId)
-      yield* writeBounds(deps, key.origin_id, change)
+      yield* writeBounds(deps.sql, key.origin_id, change)
       return yield* changedRows(sql`
           select ${sql.literal(changedColumns)} from api_keys k
           where k.account_id = ${key.account_id} and ${sql.literal(originOf("k"))} = ${key.origin_id}

@@ -1,6 +1,6 @@
 import { Cache, Duration, Effect, Exit, Fiber, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { KeyPrincipal, PrincipalBounds } from "../../../domain/accounts/Principal.ts"
+import { type KeyPrincipal, type PrincipalBounds, withMember } from "../../../domain/accounts/Principal.ts"
 import { type Unauthorized, unauthorized } from "../../../domain/errors.ts"
 import { KeyMode } from "../../../domain/keys/ApiKey.ts"
 import { readNetworks } from "../../../domain/keys/KeyBounds.ts"
@@ -12,6 +12,7 @@ import { AccountRow, toAccount } from "../accounts/AccountsSql.ts"
 import { makeGroupCommit } from "../GroupCommit.ts"
 import { columnsOf, rowsOf } from "../Rows.ts"
 import { BoundsRow, isActive, originOf } from "./KeyRows.ts"
+import { joinMemberBounds, MemberBoundsRow, memberBoundsColumns, toMemberBounds } from "./MemberBounds.ts"
 
 /** Half of the 10 seconds within which changes must apply, because reading can take time too. */
 const maxAge = Duration.seconds(5)
@@ -30,10 +31,12 @@ const maxReadTogether = 256
 const PrincipalRow = Schema.Struct({
   ...AccountRow.fields,
   ...BoundsRow.fields,
+  ...MemberBoundsRow.fields,
   key_id: Schema.String,
   origin_id: Schema.String,
   label: Schema.String,
   mode: KeyMode,
+  created_by: Schema.NullOr(Schema.String),
   last_used_at: Schema.NullOr(Schema.Date),
   revoked_at: Schema.NullOr(Schema.Date),
   digest: Schema.Uint8Array
@@ -65,7 +68,7 @@ interface Deps {
 const principalRows = rowsOf(PrincipalRow)
 
 const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
-  const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}`)
+  const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}, ${memberBoundsColumns}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
     name: "api_keys",
     ownerOf: ({ present }) => present,
@@ -75,10 +78,11 @@ const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
       const now = new Date(yield* storeTime(clock))
       const digests = batch.flatMap(({ other, present }) => (other === undefined ? [present] : [present, other]))
       const rows = yield* principalRows(sql`
-        select ${columns}, k.id as key_id, ${sql.literal(originOf("k"))} as origin_id, k.label, k.mode, k.last_used_at,
-          k.revoked_at, k.digest
+        select ${columns}, k.id as key_id, ${sql.literal(originOf("k"))} as origin_id, k.label, k.mode, k.created_by,
+          k.last_used_at, k.revoked_at, k.digest
         from api_keys k join accounts a on a.id = k.account_id
         left join key_bounds b on b.origin_id = ${sql.literal(originOf("k"))}
+        ${sql.literal(joinMemberBounds("k.account_id", "k.created_by"))}
         where k.digest = any (${digests.map((digest) => Buffer.from(digest, "base64"))}::bytea[])
           and ${isActive(sql, "k", now)} and a.deleted_at is null`)
       const byDigest = new Map(rows.map((row) => [Buffer.from(row.digest).toString("base64"), row]))
@@ -250,20 +254,24 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 const toPrincipal = (row: PrincipalRow): KeyPrincipal => ({
   _tag: "key",
   account: toAccount(row),
+  ...(row.created_by === null ? {} : { personId: row.created_by }),
   key: { id: row.key_id, label: row.label, mode: row.mode, ...toBounds(row) }
 })
 
 /** Undefined for a key without a budget, targets and networks. */
-const toBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): { bounds?: PrincipalBounds } =>
+const toOwnBounds = ({ budget_credits, networks, origin_id, targets }: PrincipalRow): PrincipalBounds | undefined =>
   budget_credits === null && networks === null && targets === null
-    ? {}
+    ? undefined
     : {
-        bounds: {
-          budgetId: budget_credits === null ? undefined : origin_id,
-          targets: targets ?? undefined,
-          networks: networks === null ? undefined : readNetworks(networks)
-        }
+        budgets: budget_credits === null ? undefined : { own: origin_id },
+        targets: targets ?? undefined,
+        networks: networks === null ? undefined : readNetworks(networks)
       }
+
+const toBounds = (row: PrincipalRow): { bounds?: PrincipalBounds } => {
+  const bounds = withMember(toOwnBounds(row), toMemberBounds(row))
+  return bounds === undefined ? {} : { bounds }
+}
 
 const toEntry = (row: PrincipalRow, idleRounds: number): Entry => {
   const ends = [row.expires_at, row.revoked_at].flatMap((end) => (end === null ? [] : [end.getTime()]))

@@ -32,7 +32,8 @@ export const LogRow = Schema.Struct({
   host: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(UnreadableReason),
   bytes: Schema.NullOr(Schema.BigInt),
-  options: Schema.NullOr(LoggedOptions)
+  options: Schema.NullOr(LoggedOptions),
+  person_id: Schema.NullOr(Schema.String)
 })
 
 /** The columns with the counts of each outcome, and how a statement counts them in the log. */
@@ -78,7 +79,8 @@ export const toColumns = (record: LogEntry) =>
     host: record.page?.host,
     reason: record.page?.reason,
     bytes: record.page?.bytes,
-    options: record.request.options === undefined ? undefined : toFields(record.request.options)
+    options: record.request.options === undefined ? undefined : toFields(record.request.options),
+    person_id: record.personId
   }) satisfies { readonly [Column in keyof typeof LogRow.Type]: unknown }
 
 export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => {
@@ -87,6 +89,7 @@ export const toLogged = (row: typeof LoggedRow.Type): StoredLogEntry => {
     id: row.id,
     accountId: row.account_id ?? undefined,
     keyId: row.key_id ?? undefined,
+    ...(row.person_id === null ? {} : { personId: row.person_id }),
     batchId: row.batch_id ?? undefined,
     request: {
       target: row.target,

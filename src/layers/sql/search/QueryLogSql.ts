@@ -76,14 +76,26 @@ const history = (sql: SqlClient.SqlClient) => {
   }, Effect.orDie)
 }
 
+/** The log's column for each grouping, and what a response shows of it. */
+const groups = {
+  target: { column: "target", shown: "nullif(name, '')" },
+  key: { column: "key_id", shown: "nullif(name, '')" },
+  member: { column: "person_id", shown: "p.email" }
+}
+
+/** Hours that were counted before the log named people are counted by target, as searches of nobody. */
+const countedByMember = `(counted_by = 'member' or counted_by = 'target' and not exists (
+  select from usage_hours m where m.account_id = u.account_id and m.hour = u.hour and m.counted_by = 'member'))`
+
 /** Hours that `usage_hours` lacks come from the log. One statement reads both, so each search counts once. */
 const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granularity, groupBy, to }: UsageQuery) => {
-  const group = sql.literal(groupBy === undefined ? "null::text" : "nullif(name, '')")
+  const group = sql.literal(groupBy === undefined ? "null::text" : groups[groupBy].shown)
   const [since, until] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
   return sql`
     with counted as materialized (
-      select hour, name, searches, credits, ${sql.literal(outcomeColumns)} from usage_hours
-      where account_id = ${accountId} and counted_by = ${groupBy ?? "target"}
+      select hour, ${sql.literal(groupBy === "member" ? "case when counted_by = 'member' then name else '' end" : "name")} as name,
+        searches, credits, ${sql.literal(outcomeColumns)} from usage_hours u
+      where account_id = ${accountId} and ${groupBy === "member" ? sql.literal(countedByMember) : sql`counted_by = ${groupBy ?? "target"}`}
         and hour >= ${new Date(Math.ceil(from / hourMs) * hourMs)} and hour < ${new Date(Math.floor(to / hourMs) * hourMs)}
     ), hours as (
       select distinct hour from counted
@@ -94,15 +106,16 @@ const usageBuckets = (sql: SqlClient.SqlClient, accountId: string, { from, granu
       select date_trunc('hour', created_at, 'UTC') as hour, name, count(*) as searches, sum(credits) as credits,
         ${sql.literal(outcomeCounts)}
       from gaps cross join lateral (
-        select created_at, ${sql.literal(groupBy === "key" ? "key_id" : "target")} as name, credits, outcome from queries
+        select created_at, ${sql.literal(groups[groupBy ?? "target"].column)} as name, credits, outcome from queries
         where account_id = ${accountId} and created_at >= gaps.since and created_at < gaps.until offset 0
       ) as q
       where gaps.since < gaps.until group by 1, 2
     )
-    select date_trunc(${granularity}, hour, 'UTC') as start, ${group} as group, sum(searches)::int as searches,
+    select date_trunc(${granularity}, t.hour, 'UTC') as start, ${group} as group, sum(searches)::int as searches,
       sum(credits)::bigint as credits, sum(ok)::int as ok, sum(upstream_error)::int as upstream_error,
       sum(upstream_timeout)::int as upstream_timeout, sum(page_unreadable)::int as page_unreadable
     from (select * from counted union all select * from logged) as t
+      ${sql.literal(groupBy === "member" ? "left join auth_users p on p.id = t.name" : "")}
     group by 1, 2 order by 1, 2 limit ${maxRows + 1}`
 }
 
@@ -122,8 +135,8 @@ const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Posi
       select id, created_at, ordinal
       ${indexedEntries(sql, accountId, { filter: everything, after, limit: eraseStep })} limit ${eraseStep}
     ), erased as (
-      update queries q set query = '', source = '', host = left(host, 0), options = null from page p
-      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '' or q.options is not null)
+      update queries q set query = '', source = '', host = left(host, 0), options = null, person_id = null from page p
+      where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '' or q.options is not null or q.person_id is not null)
     )
     select ${sql.literal(positionColumns)} from page order by created_at, ordinal limit 1`)
 

@@ -177,7 +177,11 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
       const { end, limit, list } = replica.connectedApps
       yield* limit(account.id, publisher.address, 5)
       yield* limit(account.id, publisher.address, 7)
-      const expected = { budgetId: `app:${account.id}:${publisher.address}`, targets: undefined, networks: undefined }
+      const expected = {
+        budgets: { own: `app:${account.id}:${publisher.address}` },
+        targets: undefined,
+        networks: undefined
+      }
       assert.deepStrictEqual(yield* bounds, expected)
       assert.strictEqual((yield* list(inAccount))[0]?.dailyCredits, 7)
       yield* limit(account.id, publisher.address, undefined)
@@ -185,7 +189,7 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
       yield* limit(account.id, publisher.address, 5)
       yield* end(inAccount, (yield* list(inAccount))[0]?.id ?? "")
       const sql = yield* SqlClient.SqlClient
-      assert.lengthOf(yield* sql`select 1 from key_bounds where origin_id = ${expected.budgetId}`, 0)
+      assert.lengthOf(yield* sql`select 1 from key_bounds where origin_id = ${expected.budgets.own}`, 0)
     })
   )
 }

@@ -83,10 +83,11 @@ const leaveUnused = (app: string, time: string) =>
 export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
   it.effect("an app registers, a person lets it in, and its token acts for their account on every replica", () =>
     Effect.gen(function* () {
-      const { account, replica, tokens } = yield* aConnection
+      const { account, browser, replica, tokens } = yield* aConnection
       assert.deepStrictEqual(yield* whoIs(replica, tokens.access), {
         _tag: "oauth",
         account,
+        personId: (yield* browser.whoAmI(replica)).personId,
         scopes: ["search", "read"],
         bounds: undefined
       })

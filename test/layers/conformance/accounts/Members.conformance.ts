@@ -2,9 +2,11 @@ import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Role } from "../../../../src/domain/accounts/Role.ts"
+import { boundsIdOfMember } from "../../../../src/domain/credits/Budget.ts"
+import { unbounded } from "../../../../src/domain/keys/KeyBounds.ts"
 import * as MembersBetterAuth from "../../../../src/layers/auth/MembersBetterAuth.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
-import { Members } from "../../../../src/services/accounts/Members.ts"
+import { type MemberChange, Members } from "../../../../src/services/accounts/Members.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
 import { singleKeyring } from "../../../../src/services/operations/Keyrings.ts"
@@ -36,6 +38,8 @@ const makeMembers = Effect.map(
 
 /** With https, which apps need. */
 const makeReplica = (options: ReplicaOptions = {}) => makeAnyReplica({ baseUrl: "https://quarry.test", ...options })
+
+const monthly = (credits: number) => ({ credits, period: "month" }) as const
 
 type Browser = ReturnType<typeof makeBrowser>
 
@@ -78,7 +82,7 @@ export const membersConformance = (it: Vitest.MethodsNonLive<Services>): void =>
       const principal = yield* browser.whoAmI(yield* makeReplica())
       assert.strictEqual(principal.role, "owner")
       assert.deepStrictEqual(yield* members.list(account.id), [
-        { id: principal.memberId, email, role: "owner", status: "active" }
+        { id: principal.memberId, email, role: "owner", status: "active", bounds: unbounded, spending: undefined }
       ])
     })
   )
@@ -272,9 +276,85 @@ export const membersConformance = (it: Vitest.MethodsNonLive<Services>): void =>
       const { tokens } = yield* Apps.letIn(replica, member.browser)
       const access = replica.accessTokens.authenticate(Redacted.make(tokens.access))
       yield* access
-      yield* members.setRole(owner.account.id, memberId, role)
+      yield* members.change(owner.account.id, memberId, { role })
       assert.strictEqual((yield* Effect.flip(access))._tag, "unauthorized")
       assert.strictEqual((yield* member.browser.whoAmI(replica)).role, role)
+    })
+  )
+
+  it.effect("R67: a member's bounds limit sessions, apps and keys, and stay on the keys after a removal", () =>
+    Effect.gen(function* () {
+      const { member, memberId, members, owner, replica } = yield* aTeam()
+      const keys = yield* KeyStore
+      const bounds = { targets: ["alpha_search", "beta_search"] as const, networks: ["203.0.113.0/24"] }
+      const key = yield* keys.create(owner.account.id, {
+        label: "k",
+        mode: "live",
+        createdBy: member.personId,
+        bounds: { ...bounds, budget: { credits: 9, period: "day" } }
+      })
+      const { tokens } = yield* Apps.letIn(replica, member.browser)
+      const changed = yield* members.change(owner.account.id, memberId, {
+        budget: monthly(5),
+        targets: ["beta_search", "gamma_search"]
+      })
+      assert.deepInclude(changed.bounds, { budget: monthly(5), targets: ["beta_search", "gamma_search"] })
+      assert.strictEqual(changed.role, "developer", "an absent role stays")
+      assert.strictEqual(changed.spending?.credits, 0)
+      const id = boundsIdOfMember(owner.account.id, member.personId)
+      const targets = ["beta_search", "gamma_search"] as const
+      const own = { budgets: { member: id }, targets, networks: undefined }
+      const { bounds: ofSession } = yield* member.browser.whoAmI(replica)
+      assert.deepStrictEqual(ofSession, own)
+      const app = yield* replica.accessTokens.authenticate(Redacted.make(tokens.access))
+      assert.deepStrictEqual(app.bounds, own)
+      const ofKey = Effect.map(keys.authenticate(key.secret), ({ key: { bounds } }) => bounds)
+      assert.deepInclude(yield* ofKey, { budgets: { own: key.key.id, member: id }, targets: ["beta_search"] })
+      yield* members.remove(owner.account.id, memberId)
+      assert.deepInclude(yield* ofKey, { budgets: { own: key.key.id, member: id } })
+      yield* member.browser.signIn(replica, member.email)
+      const elsewhere = yield* member.browser.whoAmI(replica)
+      assert.isUndefined(elsewhere.bounds, "not in another account")
+      const { link } = yield* members.invite(owner.account, member.email, "viewer")
+      yield* members.join(tokenIn(link), { id: elsewhere.sessionId, personId: elsewhere.personId })
+      assert.deepStrictEqual((yield* member.browser.whoAmI(replica)).bounds, own, "the person returns")
+    })
+  )
+
+  it.effect("R67: the bounds of an invitation pass to the person who joins, and null removes them", () =>
+    Effect.gen(function* () {
+      const members = yield* makeMembers
+      const replica = yield* makeReplica()
+      const owner = yield* aPerson(replica)
+      const guest = yield* aPerson(replica)
+      const { link, member } = yield* members.invite(owner.account, guest.email, "developer")
+      const change = (change: MemberChange) => members.change(owner.account.id, member.id, change)
+      yield* change({ budget: monthly(3), targets: ["beta_search"] })
+      yield* members.join(tokenIn(link), guest.session)
+      const joined = (yield* members.list(owner.account.id)).find(({ id }) => id === member.id)
+      assert.deepInclude(joined?.bounds, { budget: monthly(3), targets: ["beta_search"] })
+      assert.deepInclude((yield* change({ budget: null })).bounds, { budget: undefined, targets: ["beta_search"] })
+      assert.deepStrictEqual((yield* change({ targets: null })).bounds, unbounded)
+      assert.isUndefined((yield* guest.browser.whoAmI(replica)).bounds)
+    })
+  )
+
+  it.effect("R67: a member who took an invited address stays what they are when the link is used", () =>
+    Effect.gen(function* () {
+      const { member, memberId, members, owner } = yield* aTeam()
+      const sql = yield* SqlClient.SqlClient
+      const email = yield* makeEmail
+      const { link } = yield* members.invite(owner.account, email, "owner")
+      yield* sql`update auth_users set email = ${email} where id = ${member.personId}`
+      assert.deepStrictEqual(yield* members.join(tokenIn(link), member.session), { _tag: "entered" })
+      const all = yield* members.list(owner.account.id)
+      assert.deepStrictEqual(
+        all.map(({ id, role }) => [id, role]),
+        [
+          [all[0]?.id, "owner"],
+          [memberId, "developer"]
+        ]
+      )
     })
   )
 
@@ -289,7 +369,10 @@ export const membersConformance = (it: Vitest.MethodsNonLive<Services>): void =>
       assert.deepStrictEqual(outcomes.map(({ _tag }) => _tag).sort(), ["Failure", "Success"])
       const [last = assert.fail()] = yield* members.list(owner.account.id)
       assert.strictEqual(last.role, "owner")
-      assert.strictEqual((yield* Effect.flip(members.setRole(owner.account.id, last.id, "viewer")))._tag, "last_owner")
+      assert.strictEqual(
+        (yield* Effect.flip(members.change(owner.account.id, last.id, { role: "viewer" })))._tag,
+        "last_owner"
+      )
       assert.strictEqual((yield* Effect.flip(members.remove(owner.account.id, last.id)))._tag, "last_owner")
     })
   )
@@ -311,7 +394,10 @@ export const membersConformance = (it: Vitest.MethodsNonLive<Services>): void =>
       const stranger = yield* aPerson(replica)
       for (const id of [memberId, "mem_none", "\0", "\ud800"]) {
         assert.strictEqual((yield* Effect.flip(members.remove(stranger.account.id, id)))._tag, "not_found")
-        assert.strictEqual((yield* Effect.flip(members.setRole(stranger.account.id, id, "viewer")))._tag, "not_found")
+        assert.strictEqual(
+          (yield* Effect.flip(members.change(stranger.account.id, id, { role: "viewer" })))._tag,
+          "not_found"
+        )
         assert.strictEqual((yield* Effect.flip(members.renew(stranger.account, id)))._tag, "not_found")
         const refused = yield* Effect.flip(members.enter(stranger.session.id, id))
         assert.deepStrictEqual(refused, yield* Effect.flip(members.enter(stranger.session.id, "acc_none")))

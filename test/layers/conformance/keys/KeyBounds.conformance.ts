@@ -21,7 +21,7 @@ const makeKey = (account: Account, bounds?: BoundsChange) =>
 /** Reserves with the key as a search does: the budget comes from authentication. */
 const reserve = Effect.fnUntraced(function* ({ secret }: IssuedKey, credits = 1) {
   const principal = yield* (yield* KeyStore).authenticate(secret)
-  return yield* (yield* Ledger).reserve(principal.account, credits, boundsOf(principal)?.budgetId)
+  return yield* (yield* Ledger).reserve(principal.account, credits, boundsOf(principal)?.budgets)
 })
 
 const readKey = Effect.fnUntraced(function* ({ key }: IssuedKey) {
@@ -157,13 +157,13 @@ const budgets = (it: Promises): void => {
       const account = yield* makeAccount({ plan: "custom", quota: 10 })
       const { key } = yield* makeKey(account, { budget: { credits: 1, period: "life" } })
       const first = { route: "query", key: "a", content: "a" } as const
-      const asked = yield* ledger.reserveKeyed(account, 1, first, key.id)
+      const asked = yield* ledger.reserveKeyed(account, 1, first, { own: key.id })
       const hold = asked._tag === "held" ? asked.hold : assert.fail(asked._tag)
       yield* ledger.settle(hold, yield* makeRecords(account, 1), { request: first, text: "answer" })
-      const again = yield* ledger.reserveKeyed(account, 1, first, key.id)
+      const again = yield* ledger.reserveKeyed(account, 1, first, { own: key.id })
       assert.deepInclude(again, { _tag: "answered", text: "answer" })
       const second = { ...first, key: "b" }
-      const error = yield* Effect.flip(ledger.reserveKeyed(account, 1, second, key.id))
+      const error = yield* Effect.flip(ledger.reserveKeyed(account, 1, second, { own: key.id }))
       assert.include(error.message, "this API key's budget")
       // The key of a request that was not charged is free.
       assert.strictEqual((yield* ledger.reserveKeyed(account, 1, second))._tag, "held")

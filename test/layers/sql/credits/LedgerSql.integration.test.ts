@@ -238,10 +238,10 @@ describeWithPostgres("LedgerSql with several replicas", () => {
         }),
         bounded: Effect.gen(function* () {
           const request = { route: "query", key: `k${requests++}`, content: "" } as const
-          const reservation = yield* ledger.reserveKeyed(account, 1, request, key.id)
+          const reservation = yield* ledger.reserveKeyed(account, 1, request, { own: key.id })
           if (reservation._tag !== "held") return assert.fail(reservation._tag)
           yield* ledger.settle(reservation.hold, yield* makeRecords(account, 1), { request, text: "an answer" })
-          assert.strictEqual((yield* ledger.reserveKeyed(account, 1, request, key.id))._tag, "answered")
+          assert.strictEqual((yield* ledger.reserveKeyed(account, 1, request, { own: key.id }))._tag, "answered")
         }),
         sweep: ledger.sweep
       }

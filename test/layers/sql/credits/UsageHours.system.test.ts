@@ -82,7 +82,7 @@ const fastPath = "fast, pg_catalog, public"
 /** The answer that `usage` owes for an account, from the log alone. */
 const scanned = (sql: SqlClient.SqlClient, id: string, { groupBy }: UsageQuery) => sql`
   select date_trunc('hour', created_at, 'UTC') as start, ${sql.literal(
-    groupBy === undefined ? "null" : groupBy === "key" ? "key_id" : "target"
+    groupBy === "target" ? "target" : groupBy === "key" ? "key_id" : "null"
   )} as group, count(*)::int as searches, sum(credits)::int as credits
   from queries where account_id = ${id} group by 1, 2 order by 1, 2`
 

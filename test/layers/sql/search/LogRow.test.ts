@@ -34,7 +34,17 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("LogRow", (it) => {
       assert.sameMembers(
         found.filter(({ nullable }) => nullable).map(({ name }) => name),
         [
-          ...["hold_id", "account_id", "key_id", "batch_id", "provider", "request_id", "row_index", "refusals"],
+          ...[
+            "hold_id",
+            "account_id",
+            "key_id",
+            "batch_id",
+            "provider",
+            "request_id",
+            "row_index",
+            "refusals",
+            "person_id"
+          ],
           // Of searches or of pages alone.
           ...["geo", "locale", "page", "num", "safe", "host", "reason", "bytes", "options"]
         ]

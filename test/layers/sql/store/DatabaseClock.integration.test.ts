@@ -81,7 +81,7 @@ describeWithPostgres("a replica whose clock is wrong", () => {
           const bound = yield* Effect.flatMap(KeyStore, (keys) =>
             keys.create(account.id, { label: "CI", mode: "live", bounds: { budget } })
           )
-          const spendOfBudget = Effect.flatMap(Ledger, (ledger) => ledger.reserve(account, 1, bound.key.id))
+          const spendOfBudget = Effect.flatMap(Ledger, (ledger) => ledger.reserve(account, 1, { own: bound.key.id }))
           yield* on(spendOfBudget)
           yield* spendOfBudget
           const shown = yield* on(Effect.flatMap(KeyStore, (keys) => keys.bind(bound.key.id, {})))

@@ -45,8 +45,11 @@ create or replace function account_events_of_row() returns trigger language plpg
 declare
   earlier jsonb := case tg_op when 'INSERT' then '{}' else to_jsonb(old) end;
   present jsonb := case tg_op when 'DELETE' then earlier else to_jsonb(new) end;
+  -- Of a member's bounds: 'member', the account, and the person or the invitation.
+  bounded text[] := string_to_array(present ->> 'origin_id', ':');
   account text := coalesce(
-    present ->> 'account_id', (select k.account_id from api_keys k where k.id = present ->> 'origin_id'), present ->> 'id'
+    present ->> 'account_id', (select k.account_id from api_keys k where k.id = present ->> 'origin_id'),
+    case tg_argv[0] when 'member.limited' then bounded[2] end, present ->> 'id'
   );
   content jsonb;
 begin
@@ -63,6 +66,13 @@ begin
     content := content || jsonb_build_object('email', coalesce(
       present ->> 'email', (select u.email from auth_users u where u.id = present ->> 'user_id')
     ));
+  end if;
+  if tg_argv[0] = 'member.limited' then
+    content := content - 'id' || coalesce((
+      select jsonb_build_object('id', m.id, 'email', coalesce(u.email, m.email))
+      from members m left join auth_users u on u.id = m.user_id
+      where m.account_id = account and coalesce(m.user_id, m.id) = bounded[3]
+    ), '{}');
   end if;
   perform account_event_add(account, tg_argv[0], content, case when tg_op <> 'DELETE' then present ->> 'user_id' end);
   return null;

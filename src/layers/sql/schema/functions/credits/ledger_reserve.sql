@@ -7,8 +7,10 @@
 --   exceeded     neither quota nor balance covers the request
 --   stale        the allowance has ended, or a plan change is due: the caller calls ledger_open and retries
 --   unknown      the account does not exist
---   over_budget  the key's budget does not cover the request (R50): `budget_spent` of `budget_credits` are spent in the
---                `budget_period`. `budget_ids` has the origin of each request's key (accounts.sql)
+--   over_budget  a budget does not cover the request (R50): `budget_spent` of `budget_credits` are spent in the
+--                `budget_period`. `budget_ids` has for each request the id of the key's or app's budget (key_bounds),
+--                a space, and the id of its member's budget (R67). Either can be missing
+--   over_member_budget  the same for the member's budget
 --   answered     the same request was charged within 24 hours (R44): `answer` has the stored answer
 --   running      the first request with this idempotency key still has its hold, or is earlier in this batch
 --   different    the idempotency key was used for a different request
@@ -52,8 +54,10 @@ declare
   held_quota bigint[] := '{}';
   held_balance bigint[] := '{}';
   held_spendings bigint[] := '{}';
+  held_member_spendings bigint[] := '{}';
   held_requests bigint[] := '{}';
   held integer := 0;
+  named_budgets text[] := string_to_array(array_to_string(budget_ids, ' '), ' ');
   -- One element per budget of the batch.
   budgets text[];
   budget_limits bigint[];
@@ -61,6 +65,7 @@ declare
   budget_rooms bigint[];
   spendings bigint[];
   budget integer;
+  member_budget integer;
   -- One element per request: its status by idempotency key. Null if the key is unused.
   key_states text[];
   key_answers bytea[];
@@ -70,14 +75,14 @@ begin
   if budget_ids is not null then
     insert into key_spending (origin_id, period, period_start)
       select distinct b.origin_id, b.budget_period, key_budget_start(b.budget_period, moment) from key_bounds b
-      where b.origin_id = any (budget_ids) and b.budget_credits is not null and not exists (
+      where b.origin_id = any (named_budgets) and b.budget_credits is not null and not exists (
         select from key_spending s where s.origin_id = b.origin_id and s.period = b.budget_period
           and s.period_start = key_budget_start(b.budget_period, moment)
       );
     if found then
       -- No hold refers to a period that ended a day ago.
       delete from key_spending s using key_bounds b
-        where b.origin_id = any (budget_ids) and s.origin_id = b.origin_id and s.period = b.budget_period
+        where b.origin_id = any (named_budgets) and s.origin_id = b.origin_id and s.period = b.budget_period
           and s.period_start < key_budget_start(b.budget_period, moment - interval '1 day');
     end if;
     select array_agg(b.origin_id), array_agg(b.budget_credits), array_agg(b.budget_period),
@@ -86,7 +91,7 @@ begin
       from key_bounds b
       join key_spending s on s.origin_id = b.origin_id and s.period = b.budget_period
         and s.period_start = key_budget_start(b.budget_period, moment)
-      where b.origin_id = any (budget_ids);
+      where b.origin_id = any (named_budgets);
   end if;
   if keys is not null then
     select array_agg(
@@ -141,7 +146,8 @@ begin
     n := request.n;
     from_quota := 0;
     from_balance := 0;
-    budget := array_position(budgets, request.budget_id);
+    budget := array_position(budgets, split_part(request.budget_id, ' ', 1));
+    member_budget := array_position(budgets, split_part(request.budget_id, ' ', 2));
     if balance is null then
       status := 'unknown';
       return next;
@@ -159,8 +165,13 @@ begin
       return next;
       used := used + request.own_quota;
       balance := balance - from_balance;
-    elsif request.amount > budget_rooms[budget] then
-      status := 'over_budget';
+    elsif request.amount > budget_rooms[budget] or request.amount > budget_rooms[member_budget] then
+      if request.amount > budget_rooms[budget] then
+        status := 'over_budget';
+      else
+        status := 'over_member_budget';
+        budget := member_budget;
+      end if;
       budget_credits := budget_limits[budget];
       budget_period := budget_periods[budget];
       budget_spent := budget_credits - budget_rooms[budget];
@@ -187,11 +198,15 @@ begin
         held_quota[held] := from_quota;
         held_balance[held] := from_balance;
         held_spendings[held] := spendings[budget];
+        held_member_spendings[held] := spendings[member_budget];
         held_requests[held] := n;
         used := used + from_quota;
         balance := balance - from_balance;
         if budget is not null then
           budget_rooms[budget] := budget_rooms[budget] - request.amount;
+        end if;
+        if member_budget is not null then
+          budget_rooms[member_budget] := budget_rooms[member_budget] - request.amount;
         end if;
       end if;
     end if;
@@ -199,9 +214,13 @@ begin
   if held = 0 then
     return;
   end if;
-  insert into holds (id, account_id, allowance_id, from_quota, from_balance, key_spending_id, expires_at, replica_id)
+  insert into holds (
+    id, account_id, allowance_id, from_quota, from_balance, key_spending_id, member_spending_id, expires_at, replica_id
+  )
     select t.*, clock_timestamp() + lease_ms * interval '1 millisecond', replica
-    from unnest(held_ids, held_accounts, held_allowances, held_quota, held_balance, held_spendings) as t;
+    from unnest(
+      held_ids, held_accounts, held_allowances, held_quota, held_balance, held_spendings, held_member_spendings
+    ) as t;
   update allowances l set used = l.used + t.credits
     from (
       select h.id, sum(h.credits)::bigint as credits from unnest(held_allowances, held_quota) as h (id, credits)
@@ -219,7 +238,9 @@ begin
     update key_spending s set spent = s.spent + t.credits
       from (
         select h.id, sum(h.quota + h.balance)::bigint as credits
-        from unnest(held_spendings, held_quota, held_balance) as h (id, quota, balance)
+        from unnest(
+          held_spendings || held_member_spendings, held_quota || held_quota, held_balance || held_balance
+        ) as h (id, quota, balance)
         where h.id is not null
         group by h.id
       ) as t

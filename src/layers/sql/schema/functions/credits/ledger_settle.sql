@@ -26,7 +26,8 @@ begin
     select * from unnest(hold_ids, charges) with ordinality as t (hold_id, charge, n)
   ), taken as (
     delete from holds h using asked where h.id = asked.hold_id
-    returning asked.n, asked.charge, h.id, h.account_id, h.allowance_id, h.from_quota, h.from_balance, h.key_spending_id,
+    returning asked.n, asked.charge, h.id, h.account_id, h.allowance_id, h.from_quota, h.from_balance,
+      array[h.key_spending_id, h.member_spending_id] as spendings,
       greatest(h.from_quota - asked.charge, 0) as to_quota,
       least(h.from_quota + h.from_balance - asked.charge, h.from_balance) as to_balance
   ), quota_back as (
@@ -40,8 +41,8 @@ begin
   ), budget_back as (
     update key_spending s set spent = s.spent - t.credits
     from (
-      select key_spending_id as id, sum(to_quota + to_balance)::bigint as credits from taken
-      where key_spending_id is not null group by 1
+      select u.id, sum(to_quota + to_balance)::bigint as credits from taken, unnest(spendings) as u (id)
+      where u.id is not null group by 1
     ) as t
     where s.id = t.id and t.credits > 0
   ), entered as (

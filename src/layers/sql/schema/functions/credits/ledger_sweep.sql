@@ -38,8 +38,8 @@ begin
   ), budget_back as (
     update key_spending s set spent = s.spent - t.credits
     from (
-      select key_spending_id as id, sum(from_quota + from_balance)::bigint as credits from taken
-      where key_spending_id is not null group by 1
+      select u.id, sum(from_quota + from_balance)::bigint as credits
+      from taken, unnest(array[key_spending_id, member_spending_id]) as u (id) where u.id is not null group by 1
     ) as t
     where s.id = t.id
   )
