@@ -31,6 +31,7 @@ const headings: Readonly<Record<string, string>> = {
   offline: "You seem to be offline",
   rate_limited: "Too many requests",
   not_found: "Not found",
+  forbidden: "Your role does not allow this",
   invalid_request: "Invalid request",
   unsupported_geo: "This country is not supported",
   unsupported_parameter: "Not supported by this target",
