@@ -2,6 +2,7 @@ import "../../support/accounts/cheapPasswords.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { CurrentRequester } from "../../../src/domain/requests/CurrentRequester.ts"
 import * as Auth from "../../../src/layers/auth/Auth.ts"
 import { Accounts } from "../../../src/services/accounts/Accounts.ts"
 import { Activity } from "../../../src/services/accounts/Activity.ts"
@@ -362,6 +363,19 @@ layer(services, { timeout: "60 seconds" })("R68: an account's activity", (it) =>
         own.map(({ event: { requester, type } }) => [type, requester]),
         [["key.created", { actor: person.email, address: person.address, browser: userAgent }]]
       )
+    })
+  )
+
+  it.effect("cuts what is too long, so that no change fails for its record", () =>
+    Effect.gen(function* () {
+      const person = yield* makePerson
+      const browser = "b".repeat(5_000)
+      const text = "t".repeat(5_000)
+      const requester = { actor: "operator", address: "a".repeat(100), browser }
+      const record = (yield* Activity).record(person.id, "test.long", { text })
+      yield* Effect.provideService(record, CurrentRequester, requester)
+      const { address, browser: shown, changes } = (yield* person.get()).events[0] ?? assert.fail()
+      assert.deepStrictEqual([address, shown, changes], ["a".repeat(64), "b".repeat(256), { too_long: true }])
     })
   )
 

@@ -121,6 +121,19 @@ export const appsConformance = (it: Vitest.MethodsNonLive<Services>): void => {
         [second.app]
       )
       assert.strictEqual((yield* Apps.refresh(replica, app, tokens.refresh)).status, 400)
+      const sql = yield* SqlClient.SqlClient
+      const recorded = yield* sql<{ readonly type: string; readonly actor: string | null; readonly app: string }>`
+        select type, actor, changes ->> 'client_id' as app from account_events
+        where account_id = ${inAccount.accountId} and starts_with(type, 'app.') order by ordinal`
+      // The end has no actor, because no request sent it here.
+      assert.deepStrictEqual(
+        recorded.map(({ actor, app, type }) => [type, app, actor]),
+        [
+          ["app.connected", app, inAccount.personId],
+          ["app.connected", second.app, inAccount.personId],
+          ["app.disconnected", app, null]
+        ]
+      )
     })
   )
 
