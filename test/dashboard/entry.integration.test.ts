@@ -226,39 +226,3 @@ Dashboard.describeDashboard(
   "embedded",
   { SIGN_UP: "invite", GITHUB_CLIENT_ID: "a-client", GITHUB_CLIENT_SECRET: "a client's secret" }
 )
-
-Dashboard.describeDashboard(
-  "single sign-on only",
-  (it) => {
-    it.effect("R66: the pages show only the provider's button", () =>
-      Effect.gen(function* () {
-        const visitor = yield* Dashboard.visitor()
-        const { page } = visitor
-        visitor.expectComplaint(/502/)
-        yield* Effect.promise(async () => {
-          for (const [path, title] of [
-            ["sign-up", "Create an account"],
-            ["forgot-password", "Sign in"],
-            ["sign-in?failed=oidc&error=unable_to_link_account", "Sign in"]
-          ] as const) {
-            await visitor.open(`/dashboard/${path}`, title)
-            await page.getByRole("button", { name: "Continue with Example SSO" }).waitFor()
-            assert.strictEqual(await page.locator("input").count(), 0)
-          }
-          await page.getByText("this sign-in does not belong to it").waitFor()
-          await Dashboard.expectAccessible(page)
-          await page.getByRole("button", { name: "Continue with Example SSO" }).click()
-          await page.getByText("The identity provider does not respond.").waitFor()
-        })
-      })
-    )
-  },
-  "embedded",
-  {
-    OIDC_ISSUER: "http://127.0.0.1:1",
-    OIDC_CLIENT_ID: "quarry",
-    OIDC_CLIENT_SECRET: "a client's secret",
-    OIDC_NAME: "Example SSO",
-    OIDC_ONLY: "true"
-  }
-)

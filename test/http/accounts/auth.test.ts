@@ -185,12 +185,16 @@ describe("a refusal of the sign-in library", () => {
     )
   }
 
-  it.effect("R65: a sign-up that the operator does not admit is 403 forbidden", () =>
+  it.effect.each([
+    ["R65: a sign-up that the operator does not admit", "403", "SIGN_UP_REFUSED", 403, "forbidden"],
+    ["R66: a password where single sign-on is required", "403", "SINGLE_SIGN_ON_REQUIRED", 403, "forbidden"],
+    ["R66: a provider that does not respond", "424", "IDENTITY_PROVIDER_UNREACHABLE", 502, "upstream_error"]
+  ] as const)("%s has its own status", ([, from, code, status, error]) =>
     Effect.gen(function* () {
       const api = yield* TestApi.make
-      const answer = yield* api.send("POST", "/api/auth/sign-up/email?status=403&code=SIGN_UP_REFUSED", { body: "{}" })
-      assert.strictEqual(answer.status, 403)
-      assert.deepInclude(answer.json, { error: "forbidden", message: "It is not to be." })
+      const answer = yield* api.send("POST", `/api/auth/sign-up/email?status=${from}&code=${code}`, { body: "{}" })
+      assert.strictEqual(answer.status, status)
+      assert.deepInclude(answer.json, { error, message: "It is not to be." })
       assert.strictEqual(answer.json.request_id, answer.headers.get("x-request-id"))
     }).pipe(Effect.provide(refusing))
   )

@@ -83,10 +83,11 @@ const badTokens: Readonly<Record<string, HostileOpenId.Behavior>> = {
   }
 }
 
+/** Each has good keys, which would be read without a limit. */
 const badKeys: Readonly<Record<string, HostileOpenId.Behavior["respondWithKeys"] & {}>> = {
-  huge: (response) => response.end(Buffer.alloc(manyBytes, " ")),
-  "a decompression bomb": (response) =>
-    response.setHeader("content-encoding", "gzip").end(gzipSync(Buffer.alloc(manyBytes, " "))),
+  "larger than 256 KiB": (response, keys) => response.end(keys.padEnd(300 * 1024)),
+  "a decompression bomb": (response, keys) =>
+    response.setHeader("content-encoding", "gzip").end(gzipSync(keys.padEnd(manyBytes))),
   "a redirect": (response) => response.writeHead(302, { location: "/.well-known/openid-configuration" }).end(),
   "not JSON": (response) => response.end("keys")
 }

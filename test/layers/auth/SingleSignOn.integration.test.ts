@@ -29,7 +29,8 @@ type Browser = ReturnType<typeof makeBrowser>
 
 /** A provider of its own for each test, and replicas that use it. */
 const setUp = Effect.gen(function* () {
-  const provider = yield* OidcProvider.make()
+  const provider = yield* OidcProvider.make
+  provider.serve("http://quarry.test")
   const oidc: SingleSignOn = {
     ...OidcProvider.oidcClient,
     issuer: provider.issuer,

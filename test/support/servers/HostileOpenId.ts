@@ -9,7 +9,7 @@ export interface Behavior {
   /** Replace claims of the ID token. An undefined claim is left out. */
   readonly claims?: object
   readonly sign?: (claims: JWTPayload, key: CryptoKey) => Promise<string> | string
-  readonly respondWithKeys?: (response: ServerResponse) => void
+  readonly respondWithKeys?: (response: ServerResponse, keys: string) => void
   readonly userinfo?: object
 }
 
@@ -52,7 +52,7 @@ export const make = Effect.fnUntraced(function* (clientId: string) {
         return json(await tokensFor(new URLSearchParams(Buffer.concat(chunks).toString()).get("code") ?? ""))
       case "/jwks":
         Deferred.doneUnsafe(keysAsked, Effect.void)
-        return respondWithKeys === undefined ? json(keys) : respondWithKeys(response)
+        return respondWithKeys === undefined ? json(keys) : respondWithKeys(response, JSON.stringify(keys))
       default:
         return json(userinfo)
     }
@@ -70,7 +70,5 @@ export const make = Effect.fnUntraced(function* (clientId: string) {
   const codeFor = (nonce: string | null, person: object) =>
     Buffer.from(JSON.stringify({ nonce, person })).toString("base64url")
 
-  return { issuer, behavior, keysAsked: Deferred.await(keysAsked), keys, codeFor }
+  return { issuer, behavior, keysAsked: Deferred.await(keysAsked), codeFor }
 })
-
-export type HostileOpenId = Effect.Success<ReturnType<typeof make>>

@@ -38,10 +38,11 @@ const configurationOf = (people: ReadonlyMap<string, ProviderPerson>, redirectUr
 })
 
 /**
- * An independent OpenID provider on this machine. People are known by their subject, and sign in without a password:
- * `visit` is the browser that follows an authorization request there, and returns the address of the response.
+ * An independent OpenID provider on this machine, after `serve` for the server at an address. People are known by their
+ * subject, and sign in without a password, the first one in a browser. `visit` follows an authorization request there as
+ * a browser does, and returns the address of the response.
  */
-export const make = Effect.fnUntraced(function* (baseUrl = "http://quarry.test") {
+export const make = Effect.gen(function* () {
   const people = new Map<string, ProviderPerson>()
   const server = createServer()
   yield* Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve())))
@@ -52,13 +53,16 @@ export const make = Effect.fnUntraced(function* (baseUrl = "http://quarry.test")
     })
   )
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = new Provider(issuer, configurationOf(people, `${baseUrl}/api/auth/callback/oidc`))
-  const handle = provider.callback()
-  server.on("request", async (request, response) => {
-    if (request.url?.startsWith("/interaction/") !== true) return handle(request, response)
-    const { params } = await provider.interactionDetails(request, response)
-    await provider.interactionFinished(request, response, { login: { accountId: String(params.login_hint) } })
-  })
+  const serve = (baseUrl: string): void => {
+    const provider = new Provider(issuer, configurationOf(people, `${baseUrl}/api/auth/callback/oidc`))
+    const handle = provider.callback()
+    server.on("request", async (request, response) => {
+      if (request.url?.startsWith("/interaction/") !== true) return handle(request, response)
+      const { params } = await provider.interactionDetails(request, response)
+      const accountId = String(params.login_hint ?? [...people.keys()][0])
+      await provider.interactionFinished(request, response, { login: { accountId } })
+    })
+  }
 
   const visit = (authorization: string, subject: string) =>
     Effect.promise(async () => {
@@ -79,7 +83,5 @@ export const make = Effect.fnUntraced(function* (baseUrl = "http://quarry.test")
       return next
     })
 
-  return { issuer, people, visit }
+  return { issuer, people, serve, visit }
 })
-
-export type OidcProvider = Effect.Success<ReturnType<typeof make>>
