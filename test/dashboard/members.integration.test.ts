@@ -145,7 +145,7 @@ const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
     Effect.gen(function* () {
       const owner = yield* Dashboard.signedIn()
       const guest = yield* Dashboard.signedIn()
-      // The role of the account is unknown until the first page after joining has loaded.
+      // Pages do not wait for the role before they ask for their data.
       guest.expectComplaint(/40[13]/)
       yield* Effect.promise(() => owner.call("POST", "/v1/members", { email: guest.email, role: "viewer" }))
       yield* joinAs(guest)

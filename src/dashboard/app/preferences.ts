@@ -51,8 +51,3 @@ export const hideSteps = (): void => {
   areStepsHidden.value = true
   write("steps", "hidden")
 }
-
-/** The role of the last visit, until the server says the present one: pages then ask only for what they may read. */
-export const lastRole = read("role") ?? ""
-
-export const rememberRole = (role: string): void => write("role", role)

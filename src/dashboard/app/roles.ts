@@ -20,6 +20,6 @@ export const roleTexts: ReadonlyArray<readonly [role: Role, text: string]> = [
 
 export type RoleGroup = keyof typeof roleGroups
 
-/** True for an unknown role: the server decides, and its error is shown. */
+/** True until the role is known, so that pages do not wait for it. The server refuses what the role may not do. */
 export const isOneOf = (group: RoleGroup): boolean =>
-  role.value === "" || roleGroups[group].some((name) => name === role.value)
+  role.value === undefined || roleGroups[group].some((name) => name === role.value)

@@ -1,7 +1,6 @@
 import { computed, signal } from "@preact/signals"
 import { type ApiError, call, onFreshSignInNeeded, onSessionEnd } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
-import { lastRole, rememberRole } from "./preferences.ts"
 import { home, navigate, ownPlace, place } from "./router.ts"
 import { tabsOf } from "./tabs.ts"
 
@@ -40,8 +39,7 @@ export const ownEmail = computed(() => accounts.value.email)
 
 export const membership = computed(() => accounts.value.accounts.find((account) => account.is_current))
 
-/** Empty if it is unknown. */
-export const role = signal(lastRole)
+export const role = computed(() => membership.value?.role)
 
 /** A change makes the page read all of its data again. */
 export const epoch = signal(0)
@@ -63,8 +61,6 @@ export const loadSession = async (): Promise<void> => {
   const [result, own] = await Promise.all([call("GET /v1/me", {}), call("GET /v1/session/account", {})])
   if (result.ok) {
     accounts.value = own.ok ? own.value : { email: result.value.email, accounts: [] }
-    role.value = membership.value?.role ?? ""
-    rememberRole(role.value)
     session.value = { _tag: "open", me: result.value }
   } else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
@@ -116,7 +112,6 @@ export const leave = (): void => {
 export const enterAccount = async (id: string) => {
   const result = await call("POST /v1/session/account", { body: { account_id: id } })
   if (result.ok) {
-    rememberRole(accounts.value.accounts.find((account) => account.id === id)?.role ?? "")
     tabs.post("changed")
     reloadAt(home)
   }
