@@ -161,9 +161,11 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("R66: single sign-on, at an inde
   it.effect("OIDC_DOMAINS: passwords and other providers are refused alike for known and unknown addresses", () =>
     Effect.gen(function* () {
       const { aPerson, enter, replicaOf } = yield* setUp
-      const before = yield* replicaOf()
+      const before = yield* replicaOf({}, { github: providerClient })
       const known = yield* aPerson(`known-${(yield* makeEmail).split("@")[0]}@corp.example`)
       const { browser } = yield* withPassword(before, known.email, true)
+      const octocat = { id: `github ${known.email}`, email: known.email, verified: true }
+      yield* comeBackFromGitHub(before, makeBrowser(), octocat)
       yield* browser.post(before, "/request-password-reset", { email: known.email })
       const { token } = yield* before.nextLink
       const replica = yield* replicaOf({ domains: ["corp.example"] }, { github: providerClient })
@@ -196,6 +198,10 @@ layer(SqlStorage.layer(EmbeddedDatabase.layer))("R66: single sign-on, at an inde
       const atGitHub = makeBrowser()
       const { headers } = yield* comeBackFromGitHub(replica, atGitHub, { email: unknown, verified: true })
       assert.include(headers.get("location"), "error=SINGLE_SIGN_ON_REQUIRED")
+      const moved = { ...octocat, email: yield* makeEmail }
+      const linked = yield* comeBackFromGitHub(replica, atGitHub, moved)
+      assert.include(linked.headers.get("location"), "error=SINGLE_SIGN_ON_REQUIRED")
+      assert.isFalse(yield* isSignedIn(atGitHub, replica))
       assert.notInclude(yield* dumpOf, unknown)
       const elsewhere = yield* makeEmail
       assert.strictEqual((yield* makeBrowser().signUp(replica, elsewhere)).status, 200)

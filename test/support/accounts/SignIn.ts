@@ -207,6 +207,8 @@ export const askGitHub = Effect.fnUntraced(function* (replica: Replica, browser:
 })
 
 interface GitHubPerson {
+  /** The email address by default. */
+  readonly id?: string
   readonly email: string
   readonly verified: boolean
 }
@@ -215,10 +217,10 @@ interface GitHubPerson {
 export const comeBackFromGitHub = Effect.fnUntraced(function* (
   replica: Replica,
   browser: ReturnType<typeof makeBrowser>,
-  { email, verified }: GitHubPerson
+  { email, id = email, verified }: GitHubPerson
 ) {
   const { state } = yield* askGitHub(replica, browser)
-  const person = { id: email, login: "person", name: "A Person", email, avatar_url: "https://github.test/a.png" }
+  const person = { id, login: "person", name: "A Person", email, avatar_url: "https://github.test/a.png" }
   const answers: Record<string, unknown> = {
     "https://github.com/login/oauth/access_token": { access_token: accessToken, token_type: "bearer", scope: "" },
     "https://api.github.com/user": person,
