@@ -185,6 +185,7 @@ const toLibraryRow = <A>({ skewMs }: Deps, model: string, row: A, token: unknown
 
 /** Changes that triggers record as activity (R68). */
 const recorded: ReadonlySet<string> = new Set([
+  "create account",
   "create oauthConsent",
   "update account",
   "update user",

@@ -47,6 +47,8 @@ execute function account_events_of_persons_row('person.signed_in', 'user_id');
 -- Expiry is not an act.
 create trigger auth_sessions_delete_activity after delete on auth_sessions for each row
 when (current_requester() <> '{}') execute function account_events_of_persons_row('person.signed_out', 'user_id');
+create trigger auth_identities_insert_activity after insert on auth_identities for each row
+execute function account_events_of_persons_row('person.identity_added', 'user_id');
 create trigger auth_identities_activity after update of password on auth_identities for each row
 when (new.password is distinct from old.password)
 execute function account_events_of_persons_row('person.password_changed', 'user_id');

@@ -420,6 +420,22 @@ export const sessionsConformance = (it: Vitest.MethodsNonLive<Services>): void =
     })
   )
 
+  it.effect("R68: a person's first sign-in at a provider is part of their account's activity", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica({ github: providerClient })
+      const { account, email } = yield* aPerson(replica)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update auth_users set email_verified = true where email = ${email}`
+      const browser = yield* signInAtGitHub(replica, { email, verified: true })
+      const events = yield* sql<{ readonly type: string; readonly address: string }>`
+        select type, address from account_events where account_id = ${account.id} order by ordinal desc limit 2`
+      assert.deepStrictEqual(events, [
+        { type: "person.signed_in", address: browser.client },
+        { type: "person.identity_added", address: browser.client }
+      ])
+    })
+  )
+
   it.effect("an answer from a provider that this browser did not ask for signs nobody in", () =>
     Effect.gen(function* () {
       const replica = yield* makeReplica({ github: providerClient })
