@@ -121,8 +121,8 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
         Effect.succeed({
           entries: [
             {
-              ...{ id: "act_1", at: 0, type: `${type}.created`, actor: "operator", address: undefined },
-              ...{ browser: undefined, changes: { name: "ci" } }
+              ...{ id: "act_1", at: 0, type: `${type}.created`, actor: "operator", address: null },
+              ...{ browser: null, changes: { name: "ci" } }
             }
           ],
           next: { atMicros: 1n, ordinal: 2n }
@@ -625,12 +625,12 @@ describe("quarry --json", () => {
         events: [
           {
             id: "act_1",
-            type: "key.created",
-            changes: { name: "ci" },
             at: "1970-01-01T00:00:00.000Z",
+            type: "key.created",
             actor: "operator",
             address: null,
-            browser: null
+            browser: null,
+            changes: { name: "ci" }
           }
         ],
         next: "MS4y"

@@ -38,13 +38,7 @@ export const events = Command.make(
     const next = position === undefined ? null : encodeCursor(position)
     yield* print(
       {
-        events: entries.map(({ actor, address, at, browser, ...event }) => ({
-          ...event,
-          at: time(at),
-          actor: actor ?? null,
-          address: address ?? null,
-          browser: browser ?? null
-        })),
+        events: entries.map((event) => ({ ...event, at: time(event.at) })),
         next
       },
       [

@@ -16,7 +16,7 @@ import { Api } from "../Api.ts"
 import { currentAccount, currentAccountPrincipal } from "../Gates.ts"
 import type { Account as Me } from "../groups/AccountGroup.ts"
 import { jsonLines, wantsLines } from "../requests/accept.ts"
-import { eventLines, exportAccount, toEvent } from "./exportAccount.ts"
+import { eventLines, exportAccount } from "./exportAccount.ts"
 
 export const toMe = (principal: AccountPrincipal, allowance: Allowance): typeof Me.Type => ({
   email: principal.account.email,
@@ -56,7 +56,7 @@ export const layer = HttpApiBuilder.group(
         const { id } = yield* currentAccount
         if (!wantsLines(request.headers.accept)) {
           const { entries, next } = yield* activity.page(id, query)
-          return { events: entries.map(toEvent), next_cursor: next ?? null }
+          return { events: entries, next_cursor: next ?? null }
         }
         yield* activity.record(id, "activity.exported", {})
         return HttpServerResponse.stream(Stream.encodeText(eventLines(activity, id, query)), {

@@ -3,7 +3,7 @@ import type { Account } from "../../domain/accounts/Account.ts"
 import type { ActivityQuery } from "../../domain/accounts/ActivityQuery.ts"
 import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 import { everything, type Position } from "../../domain/log/QueryHistory.ts"
-import { Activity, type AccountEvent as StoredEvent } from "../../services/accounts/Activity.ts"
+import { Activity } from "../../services/accounts/Activity.ts"
 import { Members } from "../../services/accounts/Members.ts"
 import { BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
 import { QueryLog } from "../../services/charging/QueryLog.ts"
@@ -65,19 +65,12 @@ const allPages = <A>(
     Effect.map(read(after), ({ entries, next }) => [[write(entries)], Option.fromUndefinedOr(next)] as const)
   )
 
-export const toEvent = (event: StoredEvent): typeof AccountEvent.Type => ({
-  ...event,
-  actor: event.actor ?? null,
-  address: event.address ?? null,
-  browser: event.browser ?? null
-})
-
 /** One event in each line. */
 export const eventLines = (activity: Activity["Service"], accountId: string, query: ActivityQuery) =>
   allPages(
     query.cursor,
     (cursor) => activity.page(accountId, { ...query, cursor, limit: pageEntries }),
-    (entries) => entries.map((entry) => `${encodeEvent(toEvent(entry))}\n`).join("")
+    (entries) => entries.map((entry) => `${encodeEvent(entry)}\n`).join("")
   )
 
 /** Returns pieces of JSON. Fails before the first piece if the account cannot be read. */
@@ -116,7 +109,7 @@ export const exportAccount = Effect.fnUntraced(function* (account: Account) {
   const acts = allPages(
     undefined,
     (cursor) => activity.page(id, { cursor, limit: pageEntries }),
-    (entries) => entries.map((entry) => encodeEvent(toEvent(entry))).join(",")
+    (entries) => entries.map((entry) => encodeEvent(entry)).join(",")
   )
   const queries = allPages(
     undefined,

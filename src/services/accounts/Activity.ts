@@ -7,10 +7,10 @@ export interface AccountEvent {
   readonly at: number
   /** The object and the action, as in `key.created`. */
   readonly type: string
-  /** A person's email address, the ID of a key, or `operator`. Undefined if nobody acted, as when a payment arrives. */
-  readonly actor: string | undefined
-  readonly address: string | undefined
-  readonly browser: string | undefined
+  /** A person's email address, the ID of a key, or `operator`. Null if nobody acted, as when a payment arrives. */
+  readonly actor: string | null
+  readonly address: string | null
+  readonly browser: string | null
   readonly changes: Schema.JsonObject
 }
 

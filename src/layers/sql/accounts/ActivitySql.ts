@@ -58,12 +58,7 @@ export const layer: Layer.Layer<Activity, never, SqlClient.SqlClient> = Layer.ef
   )
 )
 
-const toEvent = (row: typeof EventRow.Type): AccountEvent => ({
-  id: row.id,
-  at: row.created_at.getTime(),
-  type: row.type,
-  actor: row.actor ?? undefined,
-  address: row.address ?? undefined,
-  browser: row.browser ?? undefined,
-  changes: row.changes
+const toEvent = ({ at_micros: _, created_at: at, ordinal: __, ...event }: typeof EventRow.Type): AccountEvent => ({
+  ...event,
+  at: at.getTime()
 })
