@@ -21,7 +21,7 @@ const budgetStep = (
   const more =
     holder === "app"
       ? "The account's owner allows more by connecting the app again."
-      : `The account's owner allows more at ${origin}/dashboard/keys.`
+      : `The account's owner allows more at ${origin}/dashboard/${holder === "member" ? "members" : "keys"}.`
   return `${wait} ${more}`
 }
 
