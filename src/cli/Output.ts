@@ -14,7 +14,7 @@ export class CommandFailed extends OperatorError("CommandFailed") {}
 export class NotFound extends OperatorError("NotFound") {}
 
 /** True once the command has printed its result, so that a later failure does not print a second object. */
-export const Printed = Context.Reference("quarry/cli/Printed", { defaultValue: () => Ref.makeUnsafe(false) })
+export const Printed = Context.Reference("quarry/references/Printed", { defaultValue: () => Ref.makeUnsafe(false) })
 
 export const notePrinted = Effect.flatMap(Printed, (printed) => Ref.set(printed, true))
 

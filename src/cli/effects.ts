@@ -2,7 +2,7 @@ import { Context } from "effect"
 import { Command } from "effect/cli"
 
 /** Declares how much a command writes to the database. A test runs each command that must not write. */
-export const Writes = Context.Reference<"nothing" | "audit" | "more" | undefined>("quarry/cli/Writes", {
+export const Writes = Context.Reference<"nothing" | "audit" | "more" | undefined>("quarry/references/Writes", {
   defaultValue: () => undefined
 })
 

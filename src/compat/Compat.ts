@@ -6,4 +6,4 @@ import type { Engines } from "./SearchForm.ts"
 export const Compat = Context.Reference<{
   readonly shapes: ReadonlyArray<CompatShape>
   readonly engines: Engines
-}>("quarry/http/compat/Compat", { defaultValue: () => ({ shapes: [], engines: {} }) })
+}>("quarry/references/Compat", { defaultValue: () => ({ shapes: [], engines: {} }) })

@@ -7,7 +7,7 @@ import type { Role } from "../domain/accounts/Role.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
 /** Credentials that an endpoint accepts. None by default. */
-export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/http/Accepted", {
+export const Accepted = Context.Reference<ReadonlyArray<CredentialKind>>("quarry/references/Accepted", {
   defaultValue: () => []
 })
 
@@ -22,7 +22,7 @@ const requirements: { readonly [K in CredentialKind]: ReadonlyArray<Readonly<Rec
   }
 
 /** Roles whose sessions an endpoint serves (R67). */
-export const AllowedRoles = Context.Reference<ReadonlyArray<Role>>("quarry/http/AllowedRoles", {
+export const AllowedRoles = Context.Reference<ReadonlyArray<Role>>("quarry/references/AllowedRoles", {
   defaultValue: () => []
 })
 
@@ -68,14 +68,16 @@ export const acceptingSessions =
   }
 
 /** For actions that a stranger at an open browser must not do (R66). */
-export const NeedsFreshSignIn = Context.Reference<boolean>("quarry/http/NeedsFreshSignIn", {
+export const NeedsFreshSignIn = Context.Reference<boolean>("quarry/references/NeedsFreshSignIn", {
   defaultValue: () => false
 })
 
-export const SpendsCredits = Context.Reference<boolean>("quarry/http/SpendsCredits", { defaultValue: () => false })
+export const SpendsCredits = Context.Reference<boolean>("quarry/references/SpendsCredits", {
+  defaultValue: () => false
+})
 
 /** Reports an invalid `Idempotency-Key` together with other invalid fields (R44). */
-export const TakesIdempotencyKey = Context.Reference<boolean>("quarry/http/TakesIdempotencyKey", {
+export const TakesIdempotencyKey = Context.Reference<boolean>("quarry/references/TakesIdempotencyKey", {
   defaultValue: () => false
 })
 

@@ -31,4 +31,6 @@ export class RequestDecoding extends HttpApiMiddleware.Service<RequestDecoding, 
 ) {}
 
 /** An absent body counts as an empty object. */
-export const BodyIsOptional = Context.Reference<boolean>("quarry/http/BodyIsOptional", { defaultValue: () => false })
+export const BodyIsOptional = Context.Reference<boolean>("quarry/references/BodyIsOptional", {
+  defaultValue: () => false
+})

@@ -135,7 +135,7 @@ const makePretty = (colors: boolean, stream: "stdout" | "stderr"): Logger.Logger
   })
 }
 
-export const LogFormat = Context.Reference<"pretty" | "json">("quarry/process/LogFormat", {
+export const LogFormat = Context.Reference<"pretty" | "json">("quarry/references/LogFormat", {
   defaultValue: () => "pretty"
 })
 

@@ -7,6 +7,6 @@ export type Lane = "requests" | "background" | "operator"
  * ones can be closed. Operator work has its own connection, so that health checks and `status` do not wait for
  * requests.
  */
-export const DatabaseLane = Context.Reference<Lane>("quarry/services/DatabaseLane", {
+export const DatabaseLane = Context.Reference<Lane>("quarry/references/DatabaseLane", {
   defaultValue: () => "requests"
 })

@@ -9,7 +9,7 @@ export interface StoreClock {
  * All replicas use the database's clock for periods and stored times (R55). The skew is 0 if nothing measures it, as in
  * tests.
  */
-export const StoreClock = Context.Reference<StoreClock>("quarry/services/StoreClock", {
+export const StoreClock = Context.Reference<StoreClock>("quarry/references/StoreClock", {
   defaultValue: () => ({ skewMs: () => 0 })
 })
 

@@ -5,7 +5,7 @@ import { DatabaseLane } from "./DatabaseLane.ts"
  * False with `QUARRY_BACKGROUND=off` and in commands: without a request or command, the process contacts no one, moves
  * no credits and deletes nothing (R74).
  */
-export const ActsOnItsOwn = Context.Reference("quarry/services/ActsOnItsOwn", { defaultValue: () => true })
+export const ActsOnItsOwn = Context.Reference("quarry/references/ActsOnItsOwn", { defaultValue: () => true })
 
 /** Logs a failure and continues. The next run retries. */
 export const logFailure = <A, E, R>(work: Effect.Effect<A, E, R>, message: string) =>

@@ -15,7 +15,7 @@ export const By = GlobalFlag.Setting("by")({
   )
 })
 
-export const SystemUser = Context.Reference("quarry/cli/SystemUser", { defaultValue: () => "unknown" })
+export const SystemUser = Context.Reference("quarry/references/SystemUser", { defaultValue: () => "unknown" })
 
 export const operator = Effect.gen(function* () {
   const by = Option.getOrUndefined(yield* By) ?? (yield* AppConfig).quarryOperator

@@ -59,6 +59,6 @@ export const makeRequestState = (id: string): RequestState => ({
 export const noRequest = makeRequestState("00000000-0000-0000-0000-000000000000")
 
 /** The request that a fiber works for (R2). Here, because the API's definition encodes its ID in errors. */
-export const CurrentRequest = Context.Reference<RequestState>("quarry/domain/requests/CurrentRequest", {
+export const CurrentRequest = Context.Reference<RequestState>("quarry/references/CurrentRequest", {
   defaultValue: () => noRequest
 })

@@ -10,6 +10,6 @@ export interface Requester {
 }
 
 /** Undefined where nobody is known: in the server's own work, and for API keys, which cannot change an account. */
-export const CurrentRequester = Context.Reference<Requester | undefined>("quarry/domain/requests/CurrentRequester", {
+export const CurrentRequester = Context.Reference<Requester | undefined>("quarry/references/CurrentRequester", {
   defaultValue: () => undefined
 })

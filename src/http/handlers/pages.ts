@@ -9,7 +9,8 @@ import type { BatchLineBody } from "../../domain/search/BulkResult.ts"
 import { PageBatches } from "../../services/pages/PageBatches.ts"
 import { type PageSettlement, Pages } from "../../services/pages/Pages.ts"
 import { Api } from "../Api.ts"
-import { currentAccountPrincipal } from "../Gates.ts"
+import { builtWith } from "../builtWith.ts"
+import { currentAccountPrincipal, Gates, RequestDecoding } from "../Gates.ts"
 import { idempotencyKey } from "../requests/idempotencyKey.ts"
 import { receiptOf, withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
@@ -64,4 +65,4 @@ export const layer = HttpApiBuilder.group(
         .handleRaw("pages", ({ request }) => runBatch(request))
     )
   })
-)
+).pipe(builtWith(Pages, PageBatches, SendsServerTiming, Gates, RequestDecoding))

@@ -8,7 +8,8 @@ import { type SearchRequest, toSearch } from "../../domain/search/SearchRequest.
 import { Bulk } from "../../services/search/Bulk.ts"
 import { Search, type SearchSettlement } from "../../services/search/Search.ts"
 import { Api } from "../Api.ts"
-import { CurrentPrincipal } from "../Gates.ts"
+import { builtWith } from "../builtWith.ts"
+import { CurrentPrincipal, Gates, RequestDecoding } from "../Gates.ts"
 import { idempotencyKey } from "../requests/idempotencyKey.ts"
 import { receiptOf, withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
@@ -49,7 +50,7 @@ export const layer = HttpApiBuilder.group(
         .handleRaw("bulk", ({ request }) => runBatch(request))
     )
   })
-)
+).pipe(builtWith(Search, Bulk, SendsServerTiming, Gates, RequestDecoding))
 
 const searchTiming = ({ entry }: SearchSettlement): Timing => {
   if (entry === undefined) return { part: undefined, cache: undefined }

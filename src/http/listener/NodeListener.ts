@@ -123,9 +123,14 @@ const countInFlight = (app: App, intake: Intake): App => {
   })
 }
 
-/** Raises the additions that a context keeps as overlays from 8 to 16, so that no request copies its map. */
-const deepenContext = (context: Context.Context<never>): Context.Context<never> =>
-  Context.makeUnsafe(context.mapUnsafe, { maxDepth: 16 })
+/**
+ * Leaves out services, which handlers took when they were built (`App` needs none): `HttpApiBuilder` copies the context of
+ * each request twice. References stay. A context keeps 16 additions instead of 8 before it copies its map.
+ */
+const forRequests = (context: Context.Context<never>): Context.Context<never> =>
+  Context.makeUnsafe(new Map(Array.from(context.mapUnsafe).filter(([key]) => !isService(key))), { maxDepth: 16 })
+
+const isService = (key: string): boolean => key.startsWith("quarry/") && !key.startsWith("quarry/references/")
 
 const end = Effect.fnUntraced(function* (server: Server, connections: Connections, options: ListenerOptions) {
   connections.announcesClose = true
@@ -166,7 +171,7 @@ export const serve = Effect.fnUntraced(function* (app: App, options: ListenerOpt
   const intake = new Intake(limits)
   const handle = yield* NodeHttpServer.makeHandler(countInFlight(app, intake), { scope }).pipe(
     Effect.provideService(CurrentIntake, intake),
-    Effect.updateContext(deepenContext)
+    Effect.updateContext(forRequests)
   )
   const busyApp = errorResponse.app(busyError, { "retry-after": String(busyRetrySeconds) })
   const handleBusy = yield* NodeHttpServer.makeHandler(Effect.andThen(countShed, busyApp), { scope })

@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest } from "effect/http"
 
 /** Enables response compression (R52). Off by default, because a proxy in front usually does it. */
-export const CompressesResponses = Context.Reference<boolean>("quarry/http/CompressesResponses", {
+export const CompressesResponses = Context.Reference<boolean>("quarry/references/CompressesResponses", {
   defaultValue: () => false
 })
 

@@ -130,6 +130,6 @@ export class Intake {
   }
 }
 
-export const CurrentIntake = Context.Reference<Intake>("quarry/http/CurrentIntake", {
+export const CurrentIntake = Context.Reference<Intake>("quarry/references/CurrentIntake", {
   defaultValue: () => new Intake(intakeLimits)
 })

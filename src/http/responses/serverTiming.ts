@@ -1,7 +1,7 @@
 import { Context } from "effect"
 import type { Timing } from "../../domain/requests/CurrentRequest.ts"
 
-export const SendsServerTiming = Context.Reference<boolean>("quarry/http/SendsServerTiming", {
+export const SendsServerTiming = Context.Reference<boolean>("quarry/references/SendsServerTiming", {
   defaultValue: () => true
 })
 

@@ -2,7 +2,7 @@ import { Context, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 
 /** True in tests. In production, a newer replica may write unknown values, which must not fail a whole batch. */
-export const CheckRows = Context.Reference("quarry/layers/sql/CheckRows", { defaultValue: () => false })
+export const CheckRows = Context.Reference("quarry/references/CheckRows", { defaultValue: () => false })
 
 /** Rows as the client returns them: int8 is a bigint, timestamptz a Date, bytea a Uint8Array. */
 type RowSchema<Row> = Schema.Codec<Row, unknown>

@@ -14,7 +14,7 @@ const minGrace = Duration.seconds(1)
 const repeatWindow = Duration.seconds(2)
 
 /** The signal that started the shutdown; undefined before that. */
-export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/process/FirstSignal", {
+export const FirstSignal = Context.Reference<() => Signal | undefined>("quarry/references/FirstSignal", {
   defaultValue: () => () => undefined
 })
 

@@ -13,7 +13,7 @@ export interface Keyless {
   readonly principal: Effect.Effect<KeylessPrincipal, Unauthorized>
 }
 
-export const Keyless = Context.Reference<Keyless | undefined>("quarry/services/accounts/Keyless", {
+export const Keyless = Context.Reference<Keyless | undefined>("quarry/references/Keyless", {
   defaultValue: () => undefined
 })
 

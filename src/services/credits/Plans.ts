@@ -2,7 +2,7 @@ import { Context, Hash } from "effect"
 import { type PlanTable, plans, standardPlans } from "../../domain/credits/Plan.ts"
 
 /** The plans as the operator sells them (R75). */
-export const Plans = Context.Reference<PlanTable>("quarry/services/credits/Plans", {
+export const Plans = Context.Reference<PlanTable>("quarry/references/Plans", {
   defaultValue: () => standardPlans
 })
 

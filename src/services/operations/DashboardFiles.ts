@@ -15,7 +15,7 @@ export class DashboardUnavailable extends Data.TaggedError("DashboardUnavailable
 
 /** Built once per process. Without a layer there is no dashboard. */
 export const DashboardFiles = Context.Reference<Effect.Effect<Files, DashboardUnavailable>>(
-  "quarry/services/operations/DashboardFiles",
+  "quarry/references/DashboardFiles",
   {
     defaultValue: () => Effect.fail(new DashboardUnavailable({ message: "The dashboard is not part of this process." }))
   }

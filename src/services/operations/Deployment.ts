@@ -7,6 +7,6 @@ export const Deployment = Context.Reference<{
   readonly demoOrigin: string | undefined
   /** Origins whose pages may call the API from a browser, in addition to the demo's (R48). */
   readonly corsOrigins: ReadonlyArray<string>
-}>("quarry/services/operations/Deployment", {
+}>("quarry/references/Deployment", {
   defaultValue: () => ({ origin: "http://localhost:3000", demoOrigin: undefined, corsOrigins: [] })
 })

@@ -26,7 +26,7 @@ export const Vitals = Schema.Struct({
 export type Vitals = typeof Vitals.Type
 
 /** Undefined in a command. */
-export const ReplicaId = Context.Reference<string | undefined>("quarry/services/operations/ReplicaId", {
+export const ReplicaId = Context.Reference<string | undefined>("quarry/references/ReplicaId", {
   defaultValue: () => undefined
 })
 

@@ -17,7 +17,7 @@ export const direct = "direct"
 
 /** In the order in which they are tried. */
 export const PageReaders = Context.Reference<ReadonlyArray<typeof direct | RemoteReader>>(
-  "quarry/services/pages/PageReaders",
+  "quarry/references/PageReaders",
   { defaultValue: () => [direct] }
 )
 

@@ -6,7 +6,7 @@ export const Limits = Context.Reference<{
   readonly providerTimeout: Duration.Duration
   /** Limits all rows of one batch together. */
   readonly bulkBudget: Duration.Duration
-}>("quarry/services/providers/Limits", {
+}>("quarry/references/Limits", {
   defaultValue: () => ({ providerTimeout: Duration.seconds(15), bulkBudget: Duration.seconds(60) })
 })
 

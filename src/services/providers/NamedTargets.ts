@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import type { TargetLabels } from "../../domain/search/TargetLabels.ts"
 import { Providers } from "./Providers.ts"
 
-export const NamedTargets = Context.Reference<TargetLabels>("quarry/services/providers/NamedTargets", {
+export const NamedTargets = Context.Reference<TargetLabels>("quarry/references/NamedTargets", {
   defaultValue: () => ({})
 })
 

@@ -4,7 +4,7 @@ import { namesOf } from "../../domain/providers/providerNames.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 
-export const TraceQueryText = Context.Reference<boolean>("quarry/services/telemetry/TraceQueryText", {
+export const TraceQueryText = Context.Reference<boolean>("quarry/references/TraceQueryText", {
   defaultValue: () => false
 })
 

@@ -7,7 +7,7 @@ import { type Around, aroundStatements } from "./AroundStatements.ts"
 /** The database may or may not have run the statement. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
-const Unlimited = Context.Reference("quarry/layers/sql/store/Unlimited", { defaultValue: () => false })
+const Unlimited = Context.Reference("quarry/references/Unlimited", { defaultValue: () => false })
 
 /** Fails only after the interrupted work has ended, so that its connection is not reused too early. */
 const within = (deadlines: Deadlines, limit: Duration.Duration, failure: string): Around => {
