@@ -17,6 +17,7 @@ const pages: ReadonlyArray<readonly [path: string, heading: string]> = [
   ["/apps", "Connected apps"],
   ["/webhooks", "Webhooks"],
   ["/billing", "Billing"],
+  ["/members", "Members"],
   ["/account", "Account"]
 ]
 

@@ -23,6 +23,7 @@ const pages: ReadonlyArray<readonly [path: string, heading: string]> = [
   ["/apps", "Connected apps"],
   ["/webhooks", "Webhooks"],
   ["/billing", "Billing"],
+  ["/members", "Members"],
   ["/activity", "Activity"],
   ["/account", "Account"]
 ]
