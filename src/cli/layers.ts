@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
 import type { Activity } from "../services/accounts/Activity.ts"
+import type { Emails } from "../services/accounts/Emails.ts"
 import type { Members } from "../services/accounts/Members.ts"
 import type { People } from "../services/accounts/People.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
@@ -60,6 +61,7 @@ export interface CommandLayers<E, R> {
   /** Also works with secrets that the database does not know, as during a rotation. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
+  readonly mailing: Layer.Layer<StorageServices | Emails, E, R>
   readonly external: Layer.Layer<ExternalIndexes, E, R>
   readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
   readonly reading: Layer.Layer<ReadingServices, E, R>

@@ -4,7 +4,7 @@ import { useErrorBoundary } from "preact/hooks"
 import { leadToOwnAddress } from "./app/facts.ts"
 import { place, startRouter } from "./app/router.ts"
 import { PageAt } from "./app/routes.tsx"
-import { loadSession, openPaths, session, startSession } from "./app/session.ts"
+import { enrollPath, loadSession, openPaths, session, startSession } from "./app/session.ts"
 import { startPreferences } from "./app/startPreferences.ts"
 import { startTranslation } from "./app/translation.ts"
 import { Broken } from "./components/Broken.tsx"
@@ -27,7 +27,7 @@ const Page = ({ path }: { readonly path: string }) => {
 
 const App = () => {
   const { path } = place.value
-  if (openPaths.has(path)) {
+  if (openPaths.has(path) || path === enrollPath) {
     return (
       <EntryFrame>
         <Page key={path} path={path} />

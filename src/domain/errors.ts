@@ -216,6 +216,10 @@ export const freshSignInRequired = new FreshSignInRequired({
   message: "You signed in more than ten minutes ago. Sign in again, then repeat this."
 })
 
+export const secondFactorRequired = new Forbidden({
+  message: "This server requires a second factor. Set up an authenticator app or a passkey first."
+})
+
 export const idempotencyInProgress = new IdempotencyInProgress({
   message: "The first request with this Idempotency-Key is still running. Try again to get its answer.",
   retryAfterSeconds: 1

@@ -53,6 +53,7 @@ export const layers = {
   trials,
   secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
+  mailing: Layer.provide(SignIn.emails, settings).pipe(Layer.provideMerge(storage)),
   external: externalIndexes,
   crawling: Pages.web.pipe(Layer.provideMerge(storage)),
   reading,

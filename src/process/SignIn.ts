@@ -3,6 +3,7 @@ import * as Auth from "../layers/auth/Auth.ts"
 import type { SingleSignOn } from "../layers/auth/betterAuth/Options.ts"
 import * as EmailsLog from "../layers/auth/emails/EmailsLog.ts"
 import * as EmailsOff from "../layers/auth/emails/EmailsOff.ts"
+import * as FactorRenewal from "../layers/auth/FactorRenewal.ts"
 import * as MembersBetterAuth from "../layers/auth/MembersBetterAuth.ts"
 import * as ClientDocumentsNode from "../layers/auth/oauth/ClientDocumentsNode.ts"
 import * as PeopleBetterAuth from "../layers/auth/PeopleBetterAuth.ts"
@@ -44,6 +45,7 @@ const signIn = Layer.unwrap(
   Effect.gen(function* () {
     const config = yield* AppConfig
     const { AUTH_SECRET } = yield* Keyrings
+    const renewal = FactorRenewal.layer({ secrets: AUTH_SECRET }).pipe(Layer.provide(Storage.background))
     return Auth.layer({
       baseUrl: config.baseUrl,
       secrets: AUTH_SECRET,
@@ -51,8 +53,9 @@ const signIn = Layer.unwrap(
       github: client(config.githubClientId, config.githubClientSecret),
       oidc: singleSignOn(config),
       signUp: signUpOf(config),
+      requiresSecondFactor: config.requireSecondFactor,
       registrationsPerMinute: config.oauthRegistrationsPerMinute
-    })
+    }).pipe(Layer.provideMerge(renewal))
   })
 )
 

@@ -118,6 +118,7 @@ export const table = {
   ),
   signUp: setting(forms.oneOf(signUpModes, "open, invite or closed"), "open"),
   signUpDomains: setting(forms.emailDomains, []),
+  requireSecondFactor: setting(forms.boolean("true if everybody must set up a second factor, or false"), false),
   oauthRegistrationsPerMinute: count(60),
   googleClientId: optional(forms.text("the client's id")),
   googleClientSecret: optional(forms.secretText("the client's secret")),

@@ -37,6 +37,7 @@ const closedPages = Layer.mergeAll(
     signUpMode: "closed",
     hasPasswords: true,
     withPassword: () => closed,
+    withCode: () => closed,
     signUp: () => closed,
     atProvider: () => closed,
     requestPasswordReset: () => closed,
@@ -87,6 +88,7 @@ const principalOf = (account: Account, token: string, bounds: PrincipalBounds | 
   memberId: memberIdOf(account.id),
   role: "owner",
   isFresh: true,
+  needsSecondFactor: false,
   bounds
 })
 

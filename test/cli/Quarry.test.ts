@@ -14,6 +14,7 @@ import type { Capabilities } from "../../src/domain/search/Capabilities.ts"
 import { AccountRemoval } from "../../src/services/accounts/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/accounts/Accounts.ts"
 import { Activity } from "../../src/services/accounts/Activity.ts"
+import { Emails } from "../../src/services/accounts/Emails.ts"
 import { type Member, Members } from "../../src/services/accounts/Members.ts"
 import { People } from "../../src/services/accounts/People.ts"
 import { BillingBooks } from "../../src/services/billing/BillingBooks.ts"
@@ -83,6 +84,8 @@ const months = Array.from({ length: 6 }, (_, index) => ({
   bytes: index < 4 ? 3 * 1_048_576 : 0,
   searches: index < 4 ? 1_000 : undefined
 }))
+
+const noMail = Layer.mock(Emails, { delivers: false, send: () => Effect.void })
 
 /** Keeps the entries of changes that succeed, newest first. */
 const audit = Layer.sync(Audit, () => {
@@ -175,6 +178,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     Layer.mock(People, {
       endSessions: () => Effect.succeed(2),
       setEmail: () => Effect.void,
+      resetFactors: (email) => Effect.succeed({ id: "usr_1", email }),
       makeSignInLink: () =>
         Effect.succeed({ link: Redacted.make("http://quarry.test/oauth/confirm?token=t"), expiresAt: 1000 })
     }),
@@ -343,6 +347,7 @@ const quarry = (
       overview: Layer.effectContext(Effect.die(new Error("no command here needs it"))),
       secrets: Layer.merge(rotation, foundations.storage ?? storage([])),
       storage: foundations.storage ?? storage([]),
+      mailing: Layer.merge(foundations.storage ?? storage([]), noMail),
       external: foundations.external ?? Layer.mock(ExternalIndexes, {}),
       crawling: Layer.effectContext(Effect.die(new Error("no test here crawls"))),
       reading: foundations.storage ?? storage([]),
@@ -660,6 +665,7 @@ describe("quarry --json", () => {
         budget: { credits: 5, period: "month", spent: 0 }
       }
     ],
+    ["person reset-factors --email ada@example.com --reason lost", { person: "usr_1", emailed: false }],
     ["replica forget rep_1", { id: "rep_1" }],
     ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
@@ -841,6 +847,7 @@ describe("quarry audit", () => {
       "acc_1",
       { member: "mem_2", budget: null }
     ],
+    ["person reset-factors --email ada@example.com --reason lost", "usr_1", { reason: "lost" }],
     ["replica forget rep_1", "rep_1", {}],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
@@ -1088,6 +1095,7 @@ describe("quarry index load", () => {
         exportAccount: () => Effect.die(new Error("no command here needs it")),
         reading: unused,
         storage: Layer.merge(storage([]), index),
+        mailing: unused,
         external: Layer.mock(ExternalIndexes, {})
       })
       const fiber = yield* Effect.forkChild(run(["index", "load", "data/starter-index.jsonl.gz"]))

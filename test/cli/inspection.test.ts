@@ -49,6 +49,7 @@ const quarry = (line: string, found: Status = status({}), logged = failed) =>
       secrets: unused,
       storage: unused,
       external: unused,
+      mailing: unused,
       reading: unused,
       exportAccount: () => Effect.die(new Error("no command here needs it")),
       overview: Layer.succeed(Overview, { look: Effect.succeed(found) }),

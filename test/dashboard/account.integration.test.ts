@@ -169,7 +169,7 @@ const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
         await other.waitForURL(/\/dashboard\/sign-in\?next=%2Fdashboard%2Fusage$/)
         await other.getByLabel("Email").fill(person.email)
         await other.getByLabel("Password").fill(password)
-        await other.getByRole("button", { name: "Sign in" }).click()
+        await other.getByRole("button", { name: "Sign in", exact: true }).click()
         await other.waitForURL(`${person.origin}/dashboard/usage`)
         await person.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
       })

@@ -59,6 +59,7 @@ const contract = {
   MARKETPLACE_PLAN: null,
   SIGN_UP: "open",
   SIGN_UP_DOMAINS: null,
+  REQUIRE_SECOND_FACTOR: false,
   OAUTH_REGISTRATIONS_PER_MINUTE: 60,
   GOOGLE_CLIENT_ID: null,
   GOOGLE_CLIENT_SECRET: null,

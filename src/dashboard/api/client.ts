@@ -63,6 +63,14 @@ const withoutAnswer = (code: "offline" | "aborted"): ApiError => ({
   body: undefined
 })
 
+/** For a failure in the browser itself. */
+export const failed = (message: string): Failed => ({
+  ok: false,
+  error: { ...withoutAnswer("aborted"), message },
+  headers: new Headers(),
+  durationMs: 0
+})
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 

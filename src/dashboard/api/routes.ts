@@ -52,6 +52,18 @@ interface Credentials {
   readonly password: string
 }
 
+/** `twoFactorRedirect` if the page at `url` must ask for a second factor first. */
+interface SignedIn {
+  readonly twoFactorRedirect?: true
+  readonly url?: string
+}
+
+interface Passkey {
+  readonly id: string
+  readonly name: string | null
+  readonly createdAt: string
+}
+
 type Ignored = unknown
 
 /** The API routes that the dashboard calls, by method and path. A test compares them with openapi.json. */
@@ -100,7 +112,25 @@ export interface Routes {
     readonly params: { readonly id: string; readonly delivery: string }
   }
   "DELETE /v1/account": Returns<Ignored>
-  "POST /api/auth/sign-in/email": Takes<Ignored, Credentials>
+  "GET /api/auth/get-session": Returns<{ readonly user: { readonly twoFactorEnabled: boolean } } | null>
+  "POST /api/auth/sign-in/email": Takes<SignedIn, Credentials & { readonly callbackURL?: string }>
+  "POST /api/auth/two-factor/enable": Takes<
+    { readonly totpURI: string; readonly qrCode: string; readonly backupCodes: ReadonlyArray<string> },
+    Record<string, never>
+  >
+  "POST /api/auth/two-factor/disable": Takes<Ignored, Record<string, never>>
+  "POST /api/auth/two-factor/generate-backup-codes": Takes<
+    { readonly backupCodes: ReadonlyArray<string> },
+    Record<string, never>
+  >
+  "POST /api/auth/two-factor/verify-totp": Takes<Ignored, { readonly code: string }>
+  "POST /api/auth/two-factor/verify-backup-code": Takes<Ignored, { readonly code: string }>
+  "GET /api/auth/passkey/generate-register-options": Returns<object>
+  "GET /api/auth/passkey/generate-authenticate-options": Returns<object>
+  "GET /api/auth/passkey/list-user-passkeys": Returns<ReadonlyArray<Passkey>>
+  "POST /api/auth/passkey/verify-registration": Takes<Ignored, { readonly response: object; readonly name: string }>
+  "POST /api/auth/passkey/verify-authentication": Takes<Ignored, { readonly response: object }>
+  "POST /api/auth/passkey/delete-passkey": Takes<Ignored, { readonly id: string }>
   "POST /api/auth/sign-up/email": Takes<
     { readonly signed_in: boolean },
     Credentials & { readonly name: string; readonly callbackURL?: string }

@@ -14,7 +14,7 @@ import { UsagePage } from "../pages/Usage.tsx"
 import { OnDemand } from "./OnDemand.tsx"
 import { isOneOf } from "./roles.ts"
 import { home } from "./router.ts"
-import { signInPath } from "./session.ts"
+import { enrollPath, signInPath } from "./session.ts"
 
 const pages: Readonly<Record<string, ComponentType>> = {
   [home]: OverviewPage,
@@ -29,6 +29,7 @@ const pages: Readonly<Record<string, ComponentType>> = {
   [`${home}/members`]: () => <OnDemand name="MembersPage" />,
   [`${home}/account`]: () => <OnDemand name="AccountPage" />,
   [signInPath]: SignInPage,
+  [enrollPath]: () => <OnDemand name="EnrollPage" />,
   [`${home}/sign-up`]: SignUpPage,
   [`${home}/forgot-password`]: ForgotPasswordPage
 }

@@ -50,6 +50,8 @@ export const readAgain = (): void => {
 
 export const signInPath = `${home}/sign-in`
 
+export const enrollPath = `${home}/second-factor`
+
 const signUpPath = `${home}/sign-up`
 
 export const openPaths: ReadonlySet<string> = new Set([signInPath, signUpPath, `${home}/forgot-password`])
@@ -57,19 +59,27 @@ export const openPaths: ReadonlySet<string> = new Set([signInPath, signUpPath, `
 /** Tabs share the session cookie, so signing in or out in one tab affects all of them. */
 const tabs = tabsOf("quarry")
 
+/** Everyone may read `/v1/me`, except people who must set up a second factor first. */
+const enroll = (): void => {
+  if (place.value.path !== enrollPath) navigate(enrollPath + nextQuery(), { replace: true })
+}
+
 export const loadSession = async (): Promise<void> => {
   const [result, own] = await Promise.all([call("GET /v1/me", {}), call("GET /v1/session/account", {})])
   if (result.ok) {
     accounts.value = own.ok ? own.value : { email: result.value.email, accounts: [] }
     session.value = { _tag: "open", me: result.value }
-  } else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
+  } else if (result.error.code === "forbidden") enroll()
+  else if (result.error.code !== "unauthorized") session.value = { _tag: "failed", error: result.error }
 }
 
-export const signInAddress = (): string => {
+const nextQuery = (): string => {
   const { path, query } = place.value
   const next = query.size === 0 ? path : `${path}?${query}`
-  return `${signInPath}?${new URLSearchParams({ next })}`
+  return `?${new URLSearchParams({ next })}`
 }
+
+export const signInAddress = (): string => signInPath + nextQuery()
 
 const onEnd = (): void => {
   if (openPaths.has(place.value.path)) return

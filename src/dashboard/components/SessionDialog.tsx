@@ -1,5 +1,7 @@
+import { useState } from "preact/hooks"
 import { call, explain } from "../api/client.ts"
 import { hasPasswords } from "../app/facts.ts"
+import { signInWithPasskey } from "../app/passkeys.ts"
 import { confirmation, isExpired, me, ownEmail, resumeEverywhere, signInAddress } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
 import { Button, ButtonLink } from "./ui/Button.tsx"
@@ -16,9 +18,16 @@ const Form = ({ lead, onDone }: FormProps) => {
   const email = ownEmail.value
 
   const { busy, error, run } = useForm({ isSignIn: true })
+  const [asksForCode, setAsksForCode] = useState(false)
   const submit = (form: HTMLFormElement): void => {
-    const { password = "" } = fieldsOf(form)
-    run(() => call("POST /api/auth/sign-in/email", { body: { email, password } }), onDone)
+    const { code = "", password = "" } = fieldsOf(form)
+    const route = /^[\d\s]+$/.test(code) ? "verify-totp" : "verify-backup-code"
+    if (asksForCode) run(() => call(`POST /api/auth/two-factor/${route}`, { body: { code } }), onDone)
+    else
+      run(
+        () => call("POST /api/auth/sign-in/email", { body: { email, password } }),
+        ({ twoFactorRedirect }) => (twoFactorRedirect ? setAsksForCode(true) : onDone())
+      )
   }
   return (
     <form onSubmit={submitting(submit)}>
@@ -29,8 +38,17 @@ const Form = ({ lead, onDone }: FormProps) => {
         <Notice text={error.message === "Invalid email or password" ? "Incorrect password." : explain(error)} />
       )}
       <input type="hidden" name="username" autocomplete="username" value={email} />
-      {hasPasswords && (
+      {asksForCode && (
         <Field
+          key="code"
+          label="Code from your app, or a recovery code"
+          name="code"
+          input={{ autocomplete: "one-time-code", required: true, maxLength: 32, autofocus: true }}
+        />
+      )}
+      {hasPasswords && !asksForCode && (
+        <Field
+          key="password"
           label="Password"
           name="password"
           type="password"
@@ -38,6 +56,11 @@ const Form = ({ lead, onDone }: FormProps) => {
         />
       )}
       <div class="actions">
+        {hasPasswords && (
+          <Button busy={busy} onClick={() => run(signInWithPasskey, onDone)}>
+            Use a passkey
+          </Button>
+        )}
         <ButtonLink href={signInAddress()} text={hasPasswords ? "Sign in another way" : "Sign in"} />
         {hasPasswords && (
           <Button kind="primary" type="submit" busy={busy}>

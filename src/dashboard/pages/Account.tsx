@@ -7,6 +7,7 @@ import { type Resource, useRoute } from "../app/resource.ts"
 import { isOneOf } from "../app/roles.ts"
 import { leave, me, ownEmail, role } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
+import { Factors } from "../components/account/Factors.tsx"
 import { LeaveDialog } from "../components/LeaveDialog.tsx"
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
@@ -226,6 +227,9 @@ export const AccountPage = () => (
     <PageHeader title="Account" lead={ownEmail.value} />
     <div class="grid">
       <SessionsCard />
+      <Card title="Second factors" isWide>
+        <Factors />
+      </Card>
       {hasPasswords && <PasswordCard />}
       <div class="stack">
         {isOneOf("ownerOnly") ? (

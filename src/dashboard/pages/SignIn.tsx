@@ -1,8 +1,9 @@
 import { call, explain } from "../api/client.ts"
 import { hasPasswords, signUpMode } from "../app/facts.ts"
+import { signInWithPasskey } from "../app/passkeys.ts"
 import { enter } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
-import { EmailField, otherEntry, ProviderButtons } from "../components/Entry.tsx"
+import { EmailField, nextOf, otherEntry, ProviderButtons } from "../components/Entry.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Field } from "../components/ui/Field.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
@@ -17,7 +18,10 @@ const PasswordSignIn = () => {
   const { busy, error, run } = useForm()
   const submit = (form: HTMLFormElement): void => {
     const { email = "", password = "" } = fieldsOf(form)
-    run(() => call("POST /api/auth/sign-in/email", { body: { email, password } }), enter)
+    run(
+      () => call("POST /api/auth/sign-in/email", { body: { email, password, callbackURL: nextOf() } }),
+      ({ twoFactorRedirect, url = "" }) => (twoFactorRedirect ? location.assign(url) : enter())
+    )
   }
   return (
     <>
@@ -34,6 +38,12 @@ const PasswordSignIn = () => {
           {busy ? "Signing in" : "Sign in"}
         </Button>
       </form>
+      <div class="providers">
+        <p class="or">or</p>
+        <Button busy={busy} onClick={() => run(signInWithPasskey, enter)}>
+          Sign in with a passkey
+        </Button>
+      </div>
       <p class="foot">
         <a href={otherEntry("forgot-password")}>Forgot your password?</a>
       </p>

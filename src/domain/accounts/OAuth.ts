@@ -30,8 +30,18 @@ export const failurePath = "/oauth/error"
 /** Linked in emails: setting a password on this page confirms the email address. */
 export const confirmPath = "/oauth/confirm"
 
+/** Asks for a second factor after a sign-in (R66). */
+export const secondFactorPath = "/oauth/second-factor"
+
+/** The dashboard's page for a second factor that the operator requires. */
+export const enrollPath = "/dashboard/second-factor"
+
 /** Linked in invitations to an account. */
 export const joinPath = "/oauth/join"
+
+/** The request of an app that continues at this path after a sign-in. */
+export const appQueryOf = (path: string): string | undefined =>
+  path.startsWith(`${signInPath}?`) ? path.slice(signInPath.length + 1) : undefined
 
 export const authPath = "/api/auth"
 

@@ -48,6 +48,8 @@ export interface SessionPrincipal {
   /** True for ten minutes after the person signed in (R66). */
   readonly isFresh: boolean
   readonly bounds?: PrincipalBounds | undefined
+  /** True until the person has set up a second factor that the operator requires (R66). */
+  readonly needsSecondFactor: boolean
 }
 
 export interface AppPrincipal {

@@ -6,10 +6,12 @@ import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
 import { providerUnreachableCode, singleSignOnCode } from "../../domain/accounts/singleSignOn.ts"
 import {
   Forbidden,
+  freshSignInRequired,
   InvalidRequest,
   Issue,
   NotFound,
   RateLimited,
+  secondFactorRequired,
   Unauthorized,
   UpstreamError
 } from "../../domain/errors.ts"
@@ -57,11 +59,14 @@ interface LibraryError {
   readonly otherAddress: string
 }
 
+const forbiddenCodes: ReadonlySet<string> = new Set([signUpDeniedCode, singleSignOnCode, secondFactorRequired._tag])
+
 const toApiError = ({ otherAddress, retryAfterSeconds, status, text }: LibraryError): ApiError => {
   const error = decodeLibraryError(text)
   const { code, issues, message } = Result.isSuccess(error) ? error.success : { message: "Sign-in failed. Try again." }
   if (code === otherOriginCode) return new Unauthorized({ message: otherAddress })
-  if (code === signUpDeniedCode || code === singleSignOnCode) return new Forbidden({ message })
+  if (code === freshSignInRequired._tag) return freshSignInRequired
+  if (code !== undefined && forbiddenCodes.has(code)) return new Forbidden({ message })
   if (code === providerUnreachableCode) return new UpstreamError({ message })
   if (status === 401 || status === 403) return new Unauthorized({ message })
   if (status === 404) return new NotFound({ message })

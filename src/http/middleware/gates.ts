@@ -2,7 +2,13 @@ import { Context, Effect, Layer } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { type Principal, rateLimitOf } from "../../domain/accounts/Principal.ts"
 import { forbiddenTo } from "../../domain/accounts/Role.ts"
-import { type Forbidden, type FreshSignInRequired, freshSignInRequired, RateLimited } from "../../domain/errors.ts"
+import {
+  type Forbidden,
+  type FreshSignInRequired,
+  freshSignInRequired,
+  RateLimited,
+  secondFactorRequired
+} from "../../domain/errors.ts"
 import { CurrentRequest } from "../../domain/requests/CurrentRequest.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import { limiterDecisions } from "../../services/telemetry/Metrics.ts"
@@ -35,6 +41,7 @@ const denialOf = (endpoint: HttpApiEndpoint.Top) => {
   const needsFresh = Context.get(endpoint.annotations, NeedsFreshSignIn)
   return (principal: Principal): Forbidden | FreshSignInRequired | undefined => {
     if (principal._tag !== "session") return undefined
+    if (principal.needsSecondFactor) return secondFactorRequired
     if (!roles.includes(principal.role)) return forbiddenTo(principal.role, roles)
     return needsFresh && !principal.isFresh ? freshSignInRequired : undefined
   }

@@ -49,6 +49,19 @@ const setEmail = ({ sql }: Deps) =>
     dieOnSqlError
   )
 
+const factorless = rowOf(Schema.Struct({ id: Schema.String, email: Schema.String }))
+
+const resetFactors = ({ sql }: Deps) =>
+  Effect.fn("People.resetFactors")(function* (email: string) {
+    const person = yield* factorless(sql`
+      update auth_users set two_factor_enabled = false where email = ${normalizeEmail(email)} returning id, email`)
+    if (person === undefined) return undefined
+    for (const table of ["auth_authenticators", "auth_passkeys", "auth_sessions"]) {
+      yield* sql`delete from ${sql(table)} where user_id = ${person.id}`
+    }
+    return person
+  }, inTransaction(sql))
+
 /** A random token of 128 bits, in the library's format so that a rotation of the secret can find it. */
 export const makeToken = ({ ids }: Pick<Deps, "ids">) =>
   Effect.map(ids.entropy(tokenCharacters / 2), (bytes) => Buffer.from(bytes).toString("hex"))
@@ -95,6 +108,7 @@ export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<People, 
       return People.of({
         endSessions: endSessions(deps),
         setEmail: setEmail(deps),
+        resetFactors: resetFactors(deps),
         makeSignInLink: makeSignInLink(deps)
       })
     })

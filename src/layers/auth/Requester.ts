@@ -19,12 +19,35 @@ interface Notes {
   readonly hashes: Map<string, string>
   isAdmitted: boolean
   counts: PasswordCounts | undefined
+  /** True if a fresh sign-in replaces the password that the library asks for. */
+  isConfirmed: boolean
+  /** The key under which the request's second-factor code is counted. */
+  codeKey: string | undefined
+  /** The session that adds a factor. */
+  adding: { readonly userId: string; readonly id: string } | undefined
+  /** The ID of a person whose sign-in waits for a second factor. */
+  waiting: string | undefined
 }
 
 const storage = new AsyncLocalStorage<Notes>()
 
 export const withRequester = <A>(requester: Requester, body: () => Promise<A>): Promise<A> =>
-  storage.run({ requester, hashes: new Map(), isAdmitted: false, counts: undefined }, body)
+  storage.run(
+    {
+      requester,
+      hashes: new Map(),
+      isAdmitted: false,
+      counts: undefined,
+      isConfirmed: false,
+      codeKey: undefined,
+      adding: undefined,
+      waiting: undefined
+    },
+    body
+  )
+
+/** False outside of a request. */
+export const isWaiting = (): boolean => storage.getStore()?.waiting !== undefined
 
 export const currentNotes = (): Notes => {
   const notes = storage.getStore()

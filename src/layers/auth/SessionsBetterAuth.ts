@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { roles } from "../../domain/accounts/Role.ts"
 import { boundsIdOfMember, budgetOfApp } from "../../domain/credits/Budget.ts"
 import { NotFound, unauthorized } from "../../domain/errors.ts"
-import { maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
+import { freshFor, maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
 import { joinMemberBounds, MemberBoundsRow, memberBoundsColumns, toMemberBounds } from "../sql/keys/MemberBounds.ts"
@@ -13,9 +13,7 @@ import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
 import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
 import { accountAccess } from "./betterAuth/EndTokens.ts"
-import type { SecretOptions } from "./betterAuth/Options.ts"
-
-const freshFor = Duration.minutes(10)
+import type { SignInOptions } from "./betterAuth/Options.ts"
 
 const accountColumns = columnsOf(AccountRow, "a")
 const sessionRow = rowOf(
@@ -26,24 +24,28 @@ const sessionRow = rowOf(
     user_id: Schema.String,
     member_id: Schema.String,
     role: Schema.Literals(roles),
-    is_fresh: Schema.Boolean
+    is_fresh: Schema.Boolean,
+    has_second_factor: Schema.Boolean
   })
 )
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
   readonly secrets: Keyring
+  readonly requiresSecondFactor: boolean
 }
 
 /** Reads the session on every request, so that a session or membership ends on all replicas at once. */
-const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate"] =>
+const authenticate = ({ requiresSecondFactor, secrets, sql }: Deps): Sessions["Service"]["authenticate"] =>
   Effect.fn("Sessions.authenticate")(function* (cookie) {
     const token = tokenOf(secrets, cookie)
     if (token === undefined) return yield* unauthorized
     const row = yield* retryTransient(
       sessionRow(sql`
           select ${sql.literal(accountColumns)}, ${sql.literal(memberBoundsColumns)}, s.id as session_id, s.user_id, m.id as member_id, m.role,
-            s.created_at > clock_timestamp() - ${Duration.toMillis(freshFor)} * interval '1 millisecond' as is_fresh
+            s.created_at > clock_timestamp() - ${Duration.toMillis(freshFor)} * interval '1 millisecond' as is_fresh,
+            exists (select from auth_authenticators f where f.user_id = s.user_id and f.verified)
+              or exists (select from auth_passkeys p where p.user_id = s.user_id) as has_second_factor
           from auth_sessions s
           join members m on m.user_id = s.user_id and m.account_id = s.account_id
           join accounts a on a.id = s.account_id and a.deleted_at is null
@@ -52,8 +54,9 @@ const authenticate = ({ secrets, sql }: Deps): Sessions["Service"]["authenticate
     )
     if (row === undefined) return yield* unauthorized
     const { is_fresh: isFresh, member_id: memberId, role, session_id: sessionId, user_id: personId } = row
-    const bounds = toMemberBounds(row)
-    return { _tag: "session" as const, account: toAccount(row), sessionId, personId, memberId, role, isFresh, bounds }
+    const needsSecondFactor = requiresSecondFactor && !row.has_second_factor
+    const principal = { sessionId, personId, memberId, role, isFresh, needsSecondFactor, bounds: toMemberBounds(row) }
+    return { _tag: "session" as const, account: toAccount(row), ...principal }
   }, dieOnSqlError)
 
 const openRows = rowsOf(
@@ -115,11 +118,19 @@ const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   }, inTransaction(sql))
 
 /** Does not load the sign-in library. */
-export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<Sessions, never, SqlClient.SqlClient> =>
+export const layer = ({
+  baseUrl,
+  requiresSecondFactor = false,
+  secrets
+}: Pick<SignInOptions, "baseUrl" | "requiresSecondFactor" | "secrets">): Layer.Layer<
+  Sessions,
+  never,
+  SqlClient.SqlClient
+> =>
   Layer.effect(
     Sessions,
     Effect.gen(function* () {
-      const deps = { sql: yield* SqlClient.SqlClient, secrets }
+      const deps = { sql: yield* SqlClient.SqlClient, secrets, requiresSecondFactor }
       const prefix = baseUrl.startsWith("https:") ? "__Secure-" : ""
       return Sessions.of({
         cookieName: `${prefix}quarry.session_token`,

@@ -1,6 +1,6 @@
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { confirmPath, signInPath } from "../../domain/accounts/OAuth.ts"
+import { appQueryOf, confirmPath } from "../../domain/accounts/OAuth.ts"
 import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
 import { Emails } from "../../services/accounts/Emails.ts"
 import {
@@ -67,6 +67,24 @@ const withPassword = (deps: Deps) =>
     return redirectOf(response) ?? (yield* Effect.fail(errorOf(response)))
   })
 
+/** A code that is wrong or used, or a recovery code that another request used at the same time. */
+const isWrongCode = ({ body, status }: LibraryResponse): boolean =>
+  status === 409 || ["INVALID_CODE", "INVALID_BACKUP_CODE"].includes(textOf(body, "code") ?? "")
+
+const withCode = (deps: Deps): SignIn["Service"]["withCode"] =>
+  Effect.fn("SignIn.withCode")(function* (browser, { code, returnPath }) {
+    const text = Redacted.value(code)
+    const path = /^[\d\s]+$/.test(text) ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code"
+    const response = yield* post(deps, browser, path, { code: text, oauth_query: appQueryOf(returnPath) })
+    if (response.status < 400) return redirectOf(response) ?? { location: returnPath, cookies: response.cookies }
+    if (response.status === 429) return yield* Effect.fail(tooManyAttempts(response))
+    return yield* Effect.fail(
+      isWrongCode(response)
+        ? new InvalidField({ field: "code", message: "is wrong or was used before" })
+        : new SignInFailed({ message: "This sign-in has ended. Go back and sign in again." })
+    )
+  })
+
 const signUp = (deps: Deps) =>
   Effect.fn("SignIn.signUp")(function* (browser: Browser, person: PasswordSignIn) {
     // The library requires a name, which Quarry never shows.
@@ -102,9 +120,6 @@ const addressOfLink = ({ secrets, sql }: Deps): SignIn["Service"]["addressOfLink
     return row?.email
   }, Effect.orDie)
 
-const appQueryOf = (path: string): string | undefined =>
-  path.startsWith(`${signInPath}?`) ? path.slice(signInPath.length + 1) : undefined
-
 const resetPassword = (deps: Deps): SignIn["Service"]["resetPassword"] =>
   Effect.fn("SignIn.resetPassword")(function* (browser, { password, returnPath, token }) {
     const email = yield* addressOfLink(deps)(token)
@@ -137,6 +152,7 @@ export const layer = (options: SignInOptions): Layer.Layer<SignIn, never, Librar
         hasPasswords: options.oidc?.isOnly !== true,
         deliversEmails: (yield* Emails).delivers,
         withPassword: withPassword(deps),
+        withCode: withCode(deps),
         signUp: signUp(deps),
         atProvider: atProvider(deps),
         requestPasswordReset: requestPasswordReset(deps),

@@ -92,7 +92,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0006_member_bounds": Effect.forEach(memberBoundsFiles, runFile, { discard: true }),
   "0007_member_usage": Effect.forEach(["member_usage.sql", "functions/search/queries_add.sql"], runFile, {
     discard: true
-  })
+  }),
+  "0008_second_factors": runFile("second_factors.sql")
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

@@ -39,6 +39,8 @@ export class People extends Context.Service<
      * same address.
      */
     readonly setEmail: (account: Pick<Account, "email" | "id">, email: string) => Effect.Effect<void, PersonError>
+    /** Removes all second factors and ends all sessions of the person. Undefined for an unknown address. */
+    readonly resetFactors: (email: string) => Effect.Effect<{ readonly id: string; readonly email: string } | undefined>
     /**
      * Creates a link to set the password of the account's address and sign in. Creates the person if nobody has signed up
      * for the account. Fails if the account has members, but none with this address.

@@ -1,8 +1,11 @@
-import { Context, type Effect, type Redacted } from "effect"
+import { Context, Duration, type Effect, type Redacted } from "effect"
 import type { SessionPrincipal } from "../../domain/accounts/Principal.ts"
 import type { NotFound, Unauthorized } from "../../domain/errors.ts"
 
 export const maxListedSessions = 100
+
+/** Time for which a sign-in counts as fresh (R66). */
+export const freshFor = Duration.minutes(10)
 
 /** A new session ends the oldest. */
 export const maxSessions = 20

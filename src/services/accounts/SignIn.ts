@@ -45,7 +45,7 @@ export class SignUpDenied extends Data.TaggedError("SignUpDenied")<{ readonly me
 
 /** The message continues the field's name: "must be an email address". */
 export class InvalidField extends Data.TaggedError("InvalidField")<{
-  readonly field: "email" | "password" | "token"
+  readonly field: "code" | "email" | "password" | "token"
   readonly message: string
 }> {}
 
@@ -72,6 +72,11 @@ export class SignIn extends Context.Service<
     readonly deliversEmails: boolean
     /** Opens a session and continues with the app's authorization request. */
     readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
+    /** Ends a sign-in that waits for a second factor, with a code of an authenticator app or a recovery code. */
+    readonly withCode: (
+      browser: Browser,
+      signIn: { readonly code: Redacted.Redacted; readonly returnPath: string }
+    ) => Effect.Effect<Redirect, SignInError>
     /** Undefined if the address must be confirmed by email first, which also hides if it was already known. */
     readonly signUp: (browser: Browser, signUp: PasswordSignIn) => Effect.Effect<Redirect | undefined, SignInError>
     /** Redirects to an identity provider, which returns to `returnPath` or `failurePath`. */

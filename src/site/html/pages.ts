@@ -5,12 +5,14 @@ import { maxBudgetCredits } from "../../domain/credits/Budget.ts"
 import { type Html, html } from "../../domain/html.ts"
 import type { IdentityProvider } from "../../services/accounts/SignIn.ts"
 
-/** Sign-in and consent pages: plain forms without scripts, which their policy forbids. */
+/** Sign-in and consent pages: plain forms. Only pages that offer passkeys have a script. */
 
 export const stylePath = "/oauth/style.css"
 
 export interface Page {
   readonly title: string
+  /** True for a page that offers passkeys. */
+  readonly hasScript?: boolean
   readonly body: Html
 }
 
@@ -93,6 +95,8 @@ ${emailField(email)}
 <label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
 <button>Sign in</button>
 </form>
+<p class="or">or</p>
+${passkeyButton(request)}
 <p class="foot"><a href="/oauth/forgot-password?${request.query}">Forgot your password?</a></p>
 ${
   signUpMode === "closed"
@@ -102,6 +106,7 @@ ${
 
 export const signIn = (page: SignIn): Page => ({
   title: "Sign in",
+  hasScript: page.hasPasswords,
   body: html`<h1>Sign in to Quarry</h1>
 <p class="lead">to connect <strong>${page.request.appName}</strong> to your account</p>
 ${noticeBox(page.notice)}
@@ -203,6 +208,37 @@ ${requestField(request)}
 </form>
 ${accountSwitcher({ others, request })}
 <p class="foot">Not you? <a href="/oauth/sign-in?${request.query}">Sign in with another account</a></p>`
+})
+
+export const passkeyScriptPath = "/oauth/passkey.js"
+
+/** The script of the page shows the button. Continues with an app's request, or at a path of this deployment. */
+const passkeyButton = (target: { readonly query: string } | { readonly next: string }): Html => html`
+<p class="notice" role="alert" data-passkey-notice hidden>The passkey was not accepted. Try again, or choose another way.</p>
+<button type="button" class="plain" data-passkey data-query="${"query" in target ? target.query : ""}" data-next="${"next" in target ? target.next : ""}" hidden>Sign in with a passkey</button>
+<script src="${passkeyScriptPath}" defer></script>`
+
+export interface SecondFactor {
+  readonly next: string
+  /** The app's request, if one waits at `next`. */
+  readonly app: string | undefined
+  readonly notice?: string
+}
+
+export const secondFactor = ({ app, next, notice }: SecondFactor): Page => ({
+  title: "Confirm your sign-in",
+  hasScript: true,
+  body: html`<h1>Confirm your sign-in</h1>
+<p class="lead">Enter the code that your authenticator app shows, or one of your recovery codes.</p>
+${noticeBox(notice)}
+<form method="post" action="/oauth/second-factor">
+<input type="hidden" name="next" value="${next}">
+<label>Code<input name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="32" autofocus></label>
+<button>Continue</button>
+</form>
+<p class="or">or</p>
+${passkeyButton(app === undefined ? { next } : { query: app })}
+<p class="foot">Lost your phone and your recovery codes? Ask the operator of this server for a reset.</p>`
 })
 
 export interface Join {

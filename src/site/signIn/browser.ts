@@ -1,5 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { ownPath } from "../../domain/requests/ownPath.ts"
 import { limitByAddress } from "../../http/middleware/addressLimit.ts"
 import { clientAddress } from "../../http/middleware/clientAddress.ts"
 import { isOwnPage } from "../../http/ownPage.ts"
@@ -30,6 +31,14 @@ export const readForm = Effect.gen(function* () {
   if (!isOwnPage(request.headers, origin)) return yield* otherSite
   yield* limitByAddress(yield* RateLimiter)
   return new URLSearchParams(yield* readAnonymousForm(request))
+})
+
+const defaultNext = "/dashboard"
+
+/** Returns a path on this deployment. Links and forms could otherwise redirect to another site. */
+export const readNext = Effect.fnUntraced(function* (address: string | null) {
+  const { origin } = yield* Deployment
+  return ownPath(address || defaultNext, origin) ?? defaultNext
 })
 
 export const secretIn = (form: URLSearchParams, field: string): Redacted.Redacted =>

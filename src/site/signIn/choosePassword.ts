@@ -1,26 +1,16 @@
 import { Effect, type Redacted } from "effect"
-import { ownPath } from "../../domain/requests/ownPath.ts"
 import { limitByAddress } from "../../http/middleware/addressLimit.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
-import { Deployment } from "../../services/operations/Deployment.ts"
 import * as pages from "../html/pages.ts"
-import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
+import { currentBrowser, queryText, readForm, readNext, secretIn } from "./browser.ts"
 import { errorResponse } from "./errorResponse.ts"
 import { linkExpired, pageResponse, redirectResponse } from "./responses.ts"
-
-const defaultNext = "/dashboard"
 
 /** Longer than any valid token. The page repeats the token, so its length is limited. */
 const maxTokenCharacters = 256
 
 const shownToken = (fields: URLSearchParams): string => (fields.get("token") ?? "").slice(0, maxTokenCharacters)
-
-/** Returns a path on this deployment. Links and forms could otherwise redirect to another site. */
-const readNext = Effect.fnUntraced(function* (address: string | null) {
-  const { origin } = yield* Deployment
-  return ownPath(address || defaultNext, origin) ?? defaultNext
-})
 
 /** Fails if the link was used or has expired, before the person chooses a password. */
 const addressOfLink = Effect.fnUntraced(function* (token: Redacted.Redacted) {

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { consentPath, signInPath } from "../../domain/accounts/OAuth.ts"
+import { consentPath, enrollPath, signInPath } from "../../domain/accounts/OAuth.ts"
 import type { SessionPrincipal } from "../../domain/accounts/Principal.ts"
 import { builders, forbiddenTo } from "../../domain/accounts/Role.ts"
 import { maxBudgetCredits } from "../../domain/credits/Budget.ts"
@@ -24,6 +24,13 @@ const signInRedirect = (query: string) => redirectResponse({ location: `${signIn
 
 const consentRedirect = (query: string) => redirectResponse({ location: `${consentPath}?${query}`, cookies: [] })
 
+/** The page on which a person sets up the second factor that the operator requires (R66). */
+const enrollRedirect = (query: string) =>
+  redirectResponse({
+    location: `${enrollPath}?${new URLSearchParams({ next: `${consentPath}?${query}` })}`,
+    cookies: []
+  })
+
 const notAllowed = ({ role }: SessionPrincipal) =>
   ErrorPage.of(403, "You cannot connect apps to this account", forbiddenTo(role, builders).message, [
     { text: "Open the dashboard", path: "/dashboard" }
@@ -46,6 +53,7 @@ export const show = Effect.gen(function* () {
     return yield* signInResponse(request, 401, { notice })
   }
   if (session.success === undefined) return signInRedirect(query)
+  if (session.success.needsSecondFactor) return enrollRedirect(query)
   const person = yield* aboutPerson(session.success)
   return pageResponse(pages.consent({ request, scopes, ...person }), { formTargets: [source] })
 })
@@ -90,6 +98,7 @@ export const submit = Effect.gen(function* () {
   const query = canonicalQuery(form.get("request") ?? "")
   const requests = yield* AuthorizationRequests
   const session = yield* Effect.catch(currentSession, () => Effect.undefined)
+  if (session?.needsSecondFactor === true) return enrollRedirect(query)
   if (session !== undefined && form.get("decision") === "switch") return yield* enterAccount(query, form, session)
   const decision = form.get("decision") === "allow" ? "allow" : "deny"
   const unlimited = decision === "allow" ? yield* limitApp(query, form, session) : undefined

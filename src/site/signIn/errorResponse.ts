@@ -9,7 +9,7 @@ interface Notice {
   readonly text: string
 }
 
-const fieldNames = { email: "The email", password: "The password", token: "The link" } as const
+const fieldNames = { code: "The code", email: "The email", password: "The password", token: "The link" } as const
 
 const noticeOf = (error: SignInError): Notice => {
   switch (error._tag) {

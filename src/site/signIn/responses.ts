@@ -12,7 +12,7 @@ export const pageResponse = (
     status,
     contentType: "text/html; charset=utf-8",
     headers: {
-      "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${["'self'", ...formTargets].join(" ")}; base-uri 'none'; frame-ancestors 'none'`,
+      "content-security-policy": `default-src 'none'; ${page.hasScript ? "script-src 'self'; connect-src 'self'; " : ""}style-src 'self'; img-src 'self'; form-action ${["'self'", ...formTargets].join(" ")}; base-uri 'none'; frame-ancestors 'none'`,
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
       // The URL contains a signed request. A stricter policy would make browsers submit forms with `Origin: null`.

@@ -12,6 +12,7 @@ import {
   protectedResource,
   protectedResourcePaths,
   resourceQueryOf,
+  secondFactorPath,
   signInPath,
   signUpPath
 } from "../../domain/accounts/OAuth.ts"
@@ -27,7 +28,8 @@ import type { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import type { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { stylePath } from "../html/pages.ts"
+import { passkeyScriptPath, stylePath } from "../html/pages.ts"
+import { passkeyScript } from "../html/passkeyScript.ts"
 import { style } from "../html/style.ts"
 import * as choosePassword from "./choosePassword.ts"
 import * as consent from "./consent.ts"
@@ -35,6 +37,7 @@ import * as failure from "./failure.ts"
 import * as forgotPassword from "./forgotPassword.ts"
 import * as join from "./join.ts"
 import { type ErrorPage, tooManyRequests } from "./responses.ts"
+import * as secondFactor from "./secondFactor.ts"
 import * as signIn from "./signIn.ts"
 import * as signUp from "./signUp.ts"
 
@@ -61,10 +64,11 @@ const metadataResponse = (document: object) =>
     headers: { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }
   })
 
-const stylesheet = HttpServerResponse.text(style, {
-  contentType: "text/css; charset=utf-8",
-  headers: { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" }
-})
+const asset = (text: string, contentType: string) =>
+  HttpServerResponse.text(text, {
+    contentType: `${contentType}; charset=utf-8`,
+    headers: { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" }
+  })
 
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
@@ -99,9 +103,12 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", failurePath, appPage(failure.show)),
       HttpRouter.add("GET", confirmPath, page(choosePassword.show)),
       HttpRouter.add("POST", confirmPath, page(choosePassword.submit)),
+      HttpRouter.add("GET", secondFactorPath, page(secondFactor.show)),
+      HttpRouter.add("POST", secondFactorPath, page(secondFactor.submit)),
       HttpRouter.add("GET", joinPath, page(join.show)),
       HttpRouter.add("POST", joinPath, page(join.submit)),
-      HttpRouter.add("GET", stylePath, stylesheet),
+      HttpRouter.add("GET", stylePath, asset(style, "text/css")),
+      HttpRouter.add("GET", passkeyScriptPath, asset(passkeyScript, "text/javascript")),
       ...metadata(protectedResourcePaths, (url) => protectedResource(origin, resourceQueryOf(url))),
       ...metadata(authorizationServerPaths, () => authorizationServer(origin))
     )

@@ -55,10 +55,10 @@ const allow = async (page: Page, asked: URL) => {
   await page.goto(asked.href)
   await page.getByLabel("Email").fill(person.email)
   await page.getByLabel("Password").fill("not the password")
-  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("button", { name: "Sign in", exact: true }).click()
   assert.include((await page.getByRole("alert").textContent()) ?? "", "incorrect")
   await page.getByLabel("Password").fill(person.password)
-  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("button", { name: "Sign in", exact: true }).click()
   await page.getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" }).waitFor()
   const text = (await page.locator("main").textContent()) ?? ""
   assert.include(text, person.email)
@@ -205,7 +205,7 @@ describeWithChromium("letting in an app that has a metadata document", () => {
           await page.goto(asked.href)
           await page.getByLabel("Email").fill(person.email)
           await page.getByLabel("Password").fill(person.password)
-          await page.getByRole("button", { name: "Sign in" }).click()
+          await page.getByRole("button", { name: "Sign in", exact: true }).click()
           await page
             .getByRole("heading", { name: "Allow Ada's <i>assistant</i> to use your Quarry account?" })
             .waitFor()

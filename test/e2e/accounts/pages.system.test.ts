@@ -76,7 +76,7 @@ describeWithChromium("R48: an agent in a web page of another origin", () => {
           await page.goto(`${program}/?server=${quarry}`)
           await page.getByLabel("Email").fill(person.email)
           await page.getByLabel("Password").fill(person.password)
-          await page.getByRole("button", { name: "Sign in" }).click()
+          await page.getByRole("button", { name: "Sign in", exact: true }).click()
           await page.getByRole("button", { name: "Allow" }).click()
           await page.waitForURL((url) => url.origin === program)
           await page.waitForFunction('document.title !== "Connecting"')

@@ -36,6 +36,7 @@ export interface ReplicaOptions {
   readonly github?: ProviderClient
   readonly oidc?: SingleSignOn
   readonly signUp?: SignUpPolicy
+  readonly requiresSecondFactor?: boolean
   readonly registrationsPerMinute?: number
   /** Replaces the real fetches of apps' metadata documents, which reach public addresses only. */
   readonly documents?: ClientDocuments["Service"]
@@ -72,6 +73,7 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
         github: options.github,
         oidc: options.oidc,
         signUp: options.signUp ?? { mode: "open", domains: [] },
+        requiresSecondFactor: options.requiresSecondFactor ?? false,
         registrationsPerMinute: options.registrationsPerMinute ?? 60
       })
     ).pipe(Layer.provide([emails, documentsOf(options)]))
@@ -251,6 +253,14 @@ export const postRoutes = [
   "/request-password-reset",
   "/reset-password",
   "/send-verification-email",
+  "/two-factor/enable",
+  "/two-factor/disable",
+  "/two-factor/verify-totp",
+  "/two-factor/verify-backup-code",
+  "/two-factor/generate-backup-codes",
+  "/passkey/verify-registration",
+  "/passkey/verify-authentication",
+  "/passkey/delete-passkey",
   "/oauth2/token",
   "/oauth2/revoke",
   "/oauth2/register",

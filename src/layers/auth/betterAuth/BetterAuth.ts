@@ -19,17 +19,18 @@ import { makeOAuth } from "../oauth/OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "../oauth/OAuthRequests.ts"
 import * as OpenIdProvider from "../oidc/OpenIdProvider.ts"
 import * as SingleSignOnHooks from "../oidc/SingleSignOnHooks.ts"
-import { currentNotes, withRequester } from "../Requester.ts"
+import { currentNotes, isWaiting, withRequester } from "../Requester.ts"
 import { linkLifetime } from "../ResetToken.ts"
 import * as SignUps from "../SignUps.ts"
 import { type Bridge, makeBridge } from "./Database.ts"
-import { digestOf } from "./Digest.ts"
+import { digestOf, versionOf } from "./Digest.ts"
 import { endTokens } from "./EndTokens.ts"
 import type { LibraryOptions, ProviderClient } from "./Options.ts"
 import * as PasswordHooks from "./PasswordHooks.ts"
 import { makePasswordSlots, type PasswordSlots } from "./PasswordSlots.ts"
 import { addIssues, emailIn, readRequest } from "./Requests.ts"
 import { limitBody } from "./Responses.ts"
+import * as SecondFactors from "./SecondFactors.ts"
 import { makeStore, tables } from "./Tables.ts"
 
 /** Importing the sign-in library takes half a second and 60 MB, so `Library.ts` loads this file on demand. */
@@ -134,14 +135,19 @@ const configure = Effect.fnUntraced(function* (deps: Deps) {
       ...tables.user,
       validateUserInfo: ({ source, user }) => SingleSignOnHooks.validatePerson(deps, user, source)
     },
-    plugins: [oauth, deps.openId?.plugin].filter((plugin) => plugin !== undefined),
+    plugins: [...SecondFactors.plugins(options), oauth, deps.openId?.plugin].filter((plugin) => plugin !== undefined),
     emailAndPassword: passwordOptions(deps),
     emailVerification: confirmationOptions(deps),
     socialProviders: {
       ...(options.google && { google: providerOptions(options.google) }),
       ...(options.github && { github: providerOptions(options.github) })
     },
-    logger: { log: (level, message) => void bridge.run(logMessage(level, message)) },
+    logger: {
+      log: (level, message) => {
+        // The library takes a session that waits for a second factor for a failure.
+        if (!isWaiting()) void bridge.run(logMessage(level, message))
+      }
+    },
     hooks: hooksOf(deps),
     databaseHooks: {
       user: { create: { before: async (user) => ({ data: { ...user, ...(await checkPerson(deps, user)) } }) } },
@@ -156,27 +162,24 @@ const hooksOf = (deps: Deps) => {
     before: createAuthMiddleware(async (context) => {
       await SingleSignOnHooks.before(deps, context)
       await SignUps.before(deps, context)
-      return PasswordHooks.before(deps, context)
+      return (await SecondFactors.before(deps, context)) ?? PasswordHooks.before(deps, context)
     }),
     after: createAuthMiddleware(async (context) => {
+      const answer = await SecondFactors.after(deps, context)
+      if (answer !== undefined) context.context.returned = answer
       await PasswordHooks.after(deps, context)
       const { newSession } = context.context
-      if (newSession === null) return
-      await bridge.run(
-        replaceSession(deps, context.getCookie(context.context.authCookies.sessionToken.name), newSession.session)
-      )
+      if (newSession === null) return answer
+      await bridge.run(replaceSession(deps, sessionCookie(context), newSession.session))
       const cookies = context.headers?.get("cookie") ?? null
       const value = await bridge.run(browsers.remember(cookies, newSession.user.id))
       context.setCookie(browsers.name, value, browsers.attributes)
+      return undefined
     })
   }
 }
 
-/** The library identifies secrets by number, to find the one that encrypted a text. */
-const toVersion = ({ fingerprint, secret }: SecretValue) => ({
-  version: Number.parseInt(fingerprint.slice(0, 8) || "0", 16),
-  value: Redacted.value(secret)
-})
+const toVersion = (value: SecretValue) => ({ version: versionOf(value), value: Redacted.value(value.secret) })
 
 const siteOptions = ({ baseUrl, secret, values }: LibraryOptions) =>
   ({
@@ -314,15 +317,32 @@ const endOldestSession = (sql: SqlClient.SqlClient, userId: string) =>
       )`
   )
 
+const sessionCookie = ({ context, getCookie }: Pick<PasswordHooks.HookContext, "context" | "getCookie">) =>
+  getCookie(context.authCookies.sessionToken.name)
+
+const digestIn = ({ options }: Deps, cookie: string | null | undefined): string | undefined => {
+  const [, token] = /^([0-9A-Za-z]{32})\./.exec(cookie ?? "") ?? []
+  return token === undefined ? undefined : digestOf(options.secret, "session", token)
+}
+
+/** True if the cookie is of another session of the person. */
+const isSignedIn = (deps: Deps, cookie: string | null | undefined, userId: string) =>
+  Effect.map(
+    deps.sql`
+      select from auth_sessions
+      where digest = ${digestIn(deps, cookie) ?? ""} and user_id = ${userId} and expires_at > clock_timestamp()`,
+    (rows) => rows.length > 0
+  )
+
 /** Signing in again in the same browser continues in the same account. The session that it replaces ends. */
 const replaceSession = Effect.fnUntraced(function* (
-  { options, sql }: Deps,
+  deps: Deps,
   cookie: string | null | undefined,
   { id, userId }: { readonly id: string; readonly userId: string }
 ) {
-  const [, token] = /^([0-9A-Za-z]{32})\./.exec(cookie ?? "") ?? []
-  if (token === undefined) return
-  const digest = digestOf(options.secret, "session", token)
+  const { sql } = deps
+  const digest = digestIn(deps, cookie)
+  if (digest === undefined) return
   // Locks the person first, like every statement that ends sessions and tokens, to avoid deadlocks.
   yield* sql`
     with person as materialized (
@@ -336,15 +356,25 @@ const replaceSession = Effect.fnUntraced(function* (
 })
 
 const prepareSession = async <
-  Session extends { readonly userId: string; readonly userAgent?: string | null | undefined }
+  Session extends {
+    readonly userId: string
+    readonly userAgent?: string | null | undefined
+    readonly accountId?: unknown
+  }
 >(
   deps: Deps,
   session: Session,
   context: PasswordHooks.HookContext | null
 ) => {
   const { bridge, membership, sql } = deps
-  await SingleSignOnHooks.beforeSession(deps, session.userId, context)
+  const { userId } = session
+  if (!(await SecondFactors.continues(userId, context))) {
+    await SingleSignOnHooks.beforeSession(deps, userId, context)
+    const isOpen = Effect.suspend(() => isSignedIn(deps, context && sessionCookie(context), userId))
+    if (await SecondFactors.mustWait(deps, userId, context, isOpen)) return false
+  }
   const accountId = await bridge.run(Effect.andThen(deleteExpiredSessions(sql), membership.join(session.userId)))
   const userAgent = session.userAgent?.slice(0, limits.userAgentCharacters) ?? null
-  return { data: { ...session, userAgent, accountId: accountId ?? null } }
+  // A session that replaces another while factors change stays in its account.
+  return { data: { ...session, userAgent, accountId: session.accountId ?? accountId ?? null } }
 }

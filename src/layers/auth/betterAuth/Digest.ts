@@ -1,10 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Redacted } from "effect"
-import type { Keyring } from "../../../services/operations/Keyrings.ts"
+import type { Keyring, SecretValue } from "../../../services/operations/Keyrings.ts"
 
 /** Neither a reader nor a writer of the database can use a stored digest without the secret. */
 export const digestOf = (secret: Redacted.Redacted, purpose: string, token: string): string =>
   createHmac("sha256", Redacted.value(secret)).update(`${purpose}:${token}`).digest("base64url")
+
+/** The number by which the sign-in library finds the secret that encrypted a text. */
+export const versionOf = ({ fingerprint }: SecretValue): number => Number.parseInt(fingerprint.slice(0, 8) || "0", 16)
 
 const signedTokenPattern = /^([0-9A-Za-z]{32})\.([0-9A-Za-z+/]{43}=)$/
 

@@ -12,7 +12,10 @@ const common: Routes = [
   ["POST", /^\/request-password-reset$/],
   ["POST", /^\/reset-password$/],
   ["POST", /^\/send-verification-email$/],
-  ["GET", /^\/error$/]
+  ["GET", /^\/error$/],
+  ["POST", /^\/two-factor\/(?:enable|disable|verify-totp|verify-backup-code|generate-backup-codes)$/],
+  ["GET", /^\/passkey\/(?:generate-register-options|generate-authenticate-options|list-user-passkeys)$/],
+  ["POST", /^\/passkey\/(?:verify-registration|verify-authentication|delete-passkey)$/]
 ]
 
 const ofProviders: Routes = [

@@ -23,6 +23,8 @@ export interface SignInOptions {
   readonly github?: ProviderClient | undefined
   readonly oidc?: SingleSignOn | undefined
   readonly signUp: SignUpPolicy
+  /** Everybody must set up a second factor (R66). */
+  readonly requiresSecondFactor?: boolean
   /** Client registrations of one client address. */
   readonly registrationsPerMinute: number
 }

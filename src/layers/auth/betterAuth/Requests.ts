@@ -5,7 +5,7 @@ import { ownPath } from "../../../domain/requests/ownPath.ts"
 import { hasTooManyParameters, maxParameters } from "../../../domain/requests/parameters.ts"
 
 /** An `address` must be on this site, and only its path is passed on. */
-type Kind = "string" | "boolean" | "address" | "query"
+type Kind = "string" | "boolean" | "address" | "query" | "credential"
 
 interface Field {
   readonly kind: Kind
@@ -17,6 +17,7 @@ type Fields = Readonly<Record<string, Field>>
 const required = { kind: "string", required: true } as const
 const optional = { kind: "string", required: false } as const
 const flag = { kind: "boolean", required: false } as const
+const credential = { kind: "credential", required: true } as const
 const address = { kind: "address", required: false } as const
 
 const appRequest = { oauth_query: { kind: "query", required: false } } as const
@@ -46,6 +47,14 @@ const bodies: Readonly<Record<string, Fields>> = {
   "/request-password-reset": { email: required, redirectTo: address },
   "/reset-password": { token: required, newPassword: required },
   "/send-verification-email": { email: required, callbackURL: address },
+  "/two-factor/enable": {},
+  "/two-factor/disable": {},
+  "/two-factor/generate-backup-codes": {},
+  "/two-factor/verify-totp": { code: required, ...appRequest },
+  "/two-factor/verify-backup-code": { code: required, ...appRequest },
+  "/passkey/verify-registration": { response: credential, name: optional },
+  "/passkey/verify-authentication": { response: credential, ...appRequest },
+  "/passkey/delete-passkey": { id: required },
   "/oauth2/public-client-prelogin": { client_id: required, ...appRequest },
   "/oauth2/consent": { accept: { kind: "boolean", required: true }, ...appRequest }
 }
@@ -58,6 +67,9 @@ export const emailIn = async (path: string, request: Request): Promise<string | 
 
 const queries: Readonly<Record<string, Fields>> = {
   "/get-session": {},
+  "/passkey/generate-register-options": {},
+  "/passkey/generate-authenticate-options": {},
+  "/passkey/list-user-passkeys": {},
   "/error": { error: optional, error_description: optional }
 }
 
@@ -66,15 +78,34 @@ const maxCharacters = 20_000
 const tooLong = { message: `must have at most ${maxCharacters} characters` }
 const tooManyParameters = { message: `must have at most ${maxParameters} parameters` }
 
-type Reading = { readonly values: { [field: string]: string | boolean } } | { readonly issues: ReadonlyArray<Issue> }
+type Value = string | boolean | Credential
+
+/** Only the outer form, because the library checks the rest. */
+interface Credential {
+  readonly id: string
+  readonly response: object
+}
+
+const isCredential = (value: unknown): value is Credential =>
+  Predicate.hasProperty(value, "id") &&
+  typeof value.id === "string" &&
+  Predicate.hasProperty(value, "response") &&
+  Predicate.isObject(value.response)
+
+type Reading = { readonly values: { [field: string]: Value } } | { readonly issues: ReadonlyArray<Issue> }
 
 const readFields = (fields: Fields, source: Readonly<Record<string, unknown>>, baseUrl: string): Reading => {
-  const values: { [field: string]: string | boolean } = {}
+  const values: { [field: string]: Value } = {}
   const issues: Array<Issue> = []
   for (const [field, { kind, required }] of Object.entries(fields)) {
     const value = Object.hasOwn(source, field) ? source[field] : undefined
     if (value === undefined) {
       if (required) issues.push({ field, message: "is required" })
+      continue
+    }
+    if (kind === "credential") {
+      if (isCredential(value)) values[field] = value
+      else issues.push({ field, message: "must be the response of a passkey" })
       continue
     }
     const result = readField(kind, value, baseUrl)

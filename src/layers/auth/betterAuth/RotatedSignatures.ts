@@ -54,9 +54,13 @@ const tokensIn = (cookies: ReadonlyArray<string>, fields: Fields) => {
   const session = cookies
     .flatMap((cookie) => /session_token=([0-9A-Za-z]{32})(?:\.|%2E)/.exec(cookie)?.[1] ?? [])
     .slice(0, maxSessionCookies)
+  const challenge = cookies.flatMap(
+    (cookie) => /(?:two_factor|passkey)=([-\w]{24,32})(?:\.|%2E)/.exec(cookie)?.[1] ?? []
+  )
   const field = (name: string) => [fields[name]].filter(Predicate.isString)
   return {
     session,
+    challenge: challenge.slice(0, maxSessionCookies),
     code: field("code"),
     refresh: field("refresh_token"),
     any: field("token")
@@ -68,12 +72,14 @@ const digestsBy = (secret: Redacted.Redacted, tokens: ReturnType<typeof tokensIn
   const codes = tokens.code.map(digest("authorization_code"))
   const refresh = [...tokens.refresh, ...tokens.any].map((token) => token.replace(refreshTokenPrefix, ""))
   const access = tokens.any.map((token) => token.replace(accessTokenPrefix, ""))
+  const challenges = tokens.challenge.flatMap((name) => [name, `2fa-attempts-${name}`]).map(digest("verification"))
   const verifications = [...tokens.any.map((token) => `reset-password:${token}`), ...codes]
   return [
     ["auth_sessions", "digest", tokens.session.map(digest("session"))],
     ["auth_refresh_tokens", "digest", refresh.map(digest("refresh_token"))],
     ["auth_access_tokens", "digest", access.map(digest("access_token"))],
     ["auth_verifications", "digest", verifications.map(digest("verification"))],
+    ["auth_verifications", "digest", challenges],
     // A code that is used twice revokes the tokens issued for it.
     ["auth_refresh_tokens", "code_digest", codes],
     ["auth_access_tokens", "code_digest", codes]

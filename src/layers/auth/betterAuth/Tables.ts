@@ -52,6 +52,25 @@ export const tables = {
   rateLimit: { modelName: "auth_rate_limits", fields: { lastRequest: "last_request" } }
 } as const
 
+export const factors = {
+  user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
+  twoFactor: {
+    modelName: "auth_authenticators",
+    fields: { userId: "user_id", secret: "secret", backupCodes: "recovery_codes", verified: "verified" }
+  },
+  passkey: {
+    modelName: "auth_passkeys",
+    fields: {
+      userId: "user_id",
+      publicKey: "public_key",
+      credentialID: "credential_id",
+      deviceType: "device_type",
+      backedUp: "backed_up",
+      createdAt: "created_at"
+    }
+  }
+} as const
+
 /** Library fields that are not listed are not stored. */
 export const apps = {
   oauthClient: {

@@ -94,7 +94,7 @@ export const validatePerson = (
 export const beforeSession = async ({ bridge, options, sql }: Deps, userId: string, context: HookContext | null) => {
   const { oidc } = options
   const isAllowed = context?.path === callbackPath && context.params?.id === "oidc"
-  if (oidc === undefined || isAllowed || context?.path?.startsWith("/two-factor/") === true) return
+  if (oidc === undefined || isAllowed) return
   const person = await bridge.run(emailRow(sql`select email from auth_users where id = ${userId}`))
   if (requiresSingleSignOn(oidc, person?.email ?? "")) throw denied(oidc)
 }

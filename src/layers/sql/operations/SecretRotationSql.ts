@@ -37,7 +37,8 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
             where (k.revoked_at is null or k.revoked_at > clock_timestamp()) and k.pepper is distinct from f.fingerprint`
       : sql`
             with rotation as (
-              select since + ${followSeconds} * interval '1 second' as seen_by_all, fingerprint
+              select since + ${followSeconds} * interval '1 second' as seen_by_all, fingerprint,
+                '$ba$' || ('x' || lpad(left(fingerprint, 8), 16, '0'))::bit(64)::bigint || '$' as prefix
               from secret_fingerprints
               where name = 'AUTH_SECRET' and role = 'current'
             )
@@ -46,6 +47,8 @@ const countRemaining = (sql: SqlClient.SqlClient, name: SecretName) =>
                 where s.expires_at > clock_timestamp() and s.updated_at < r.seen_by_all)
               + (select count(*) from auth_refresh_tokens t
                 where t.expires_at > clock_timestamp() and t.revoked_at is null and t.created_at < r.seen_by_all)
+              + (select count(*) from auth_authenticators a
+                where not (starts_with(a.secret, r.prefix) and starts_with(a.recovery_codes, r.prefix)))
               + (select count(*) from webhook_endpoints w where w.secret_key is distinct from r.fingerprint)
             )::int as count
             from rotation r`
@@ -99,7 +102,7 @@ const finish = Effect.fnUntraced(function* (deps: Deps, force: boolean) {
       const what =
         name === "KEY_PEPPER"
           ? "API keys were not used"
-          : "sessions, refresh tokens and secrets of webhooks were not renewed"
+          : "sessions, refresh tokens, second factors and secrets of webhooks were not renewed"
       return yield* new SecretMismatch({
         message: `${remaining} ${what} since ${name} was rotated. Wait until they are, or end them: npm run quarry -- secrets finish --force.`
       })
