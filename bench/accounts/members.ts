@@ -4,7 +4,7 @@ import * as Migrations from "../../src/layers/sql/Migrations.ts"
 import * as Postgres from "../../src/layers/sql/store/Postgres.ts"
 import { emptyDatabase } from "../../test/support/stores/Database.ts"
 
-/** The time in which a store with so many people, each with a session and a token, is migrated to members. */
+/** The time in which a store with so many people, each with a session, is migrated to members. */
 const people = Number(process.argv[2] ?? 10_000)
 
 const migrate = Effect.gen(function* () {
