@@ -108,7 +108,6 @@ const sessions = Layer.effectContext(
     const open = new Map<string, string>()
     const apps = new Map<string, string>()
     const granted = new Map<string, ReadonlyArray<ToolScope>>()
-
     const boundsOf = yield* makeBoundsOf
     const ownerOf = (token: string) =>
       accounts
@@ -133,6 +132,7 @@ const sessions = Layer.effectContext(
           }))
         ),
       end: (personId, id) => removeFrom(open, personId, (token) => sessionIdOf(token) === id),
+      endByLink: () => Effect.succeed(false),
       forget: (accountId) =>
         Effect.sync(() => {
           for (const map of [open, apps]) for (const token of tokensOf(map, accountId)) map.delete(token)

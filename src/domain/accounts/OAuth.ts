@@ -36,6 +36,9 @@ export const secondFactorPath = "/oauth/second-factor"
 /** The dashboard's page for a second factor that the operator requires. */
 export const enrollPath = "/dashboard/second-factor"
 
+/** Linked in emails about sign-ins from new places. */
+export const endSessionPath = "/oauth/end-session"
+
 /** Linked in invitations to an account. */
 export const joinPath = "/oauth/join"
 

@@ -1,4 +1,5 @@
-import { Duration, Effect, Layer, Schema } from "effect"
+import { timingSafeEqual } from "node:crypto"
+import { Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { roles } from "../../domain/accounts/Role.ts"
 import { boundsIdOfMember, budgetOfApp } from "../../domain/credits/Budget.ts"
@@ -11,7 +12,7 @@ import { inActivity } from "../sql/Requester.ts"
 import { columnsOf, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { retryTransient } from "../sql/Transient.ts"
-import { digestsOf, tokenOf } from "./betterAuth/Digest.ts"
+import { digestsOf, endTokenOf, tokenOf } from "./betterAuth/Digest.ts"
 import { accountAccess } from "./betterAuth/EndTokens.ts"
 import type { SignInOptions } from "./betterAuth/Options.ts"
 
@@ -95,6 +96,21 @@ const end = ({ sql }: Deps): Sessions["Service"]["end"] =>
     if (ended.length === 0) return yield* unknownSession
   }, inActivity(sql))
 
+const endByLink = ({ secrets, sql }: Deps): Sessions["Service"]["endByLink"] =>
+  Effect.fn("Sessions.endByLink")(function* (token) {
+    const given = Buffer.from(Redacted.value(token))
+    const [id = ""] = Redacted.value(token).split(".", 1)
+    const isValid = secrets.values().some(({ secret }) => {
+      const expected = Buffer.from(endTokenOf(secret, id))
+      return expected.length === given.length && timingSafeEqual(expected, given)
+    })
+    if (!isValid) return false
+    yield* sql`
+      select 1 from auth_users where id = (select user_id from auth_sessions where id = ${id}) for update`
+    yield* sql`delete from auth_sessions where id = ${id}`
+    return true
+  }, inTransaction(sql))
+
 const forget = ({ sql }: Deps): Sessions["Service"]["forget"] =>
   Effect.fn("Sessions.forget")(function* (accountId) {
     yield* sql`
@@ -137,6 +153,7 @@ export const layer = ({
         authenticate: authenticate(deps),
         list: list(deps),
         end: end(deps),
+        endByLink: endByLink(deps),
         forget: forget(deps)
       })
     })

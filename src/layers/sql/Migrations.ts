@@ -93,7 +93,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0007_member_usage": Effect.forEach(["member_usage.sql", "functions/search/queries_add.sql"], runFile, {
     discard: true
   }),
-  "0008_second_factors": runFile("second_factors.sql")
+  "0008_second_factors": runFile("second_factors.sql"),
+  "0009_sign_in_places": runFile("sign_in_places.sql")
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

@@ -34,6 +34,8 @@ export class Sessions extends Context.Service<
     readonly list: (personId: string) => Effect.Effect<ReadonlyArray<OpenSession>>
     /** Apps authorized in the session keep their access. */
     readonly end: (personId: string, sessionId: string) => Effect.Effect<void, NotFound>
+    /** Ends the session that an email about its sign-in links to. False if the link is not valid. */
+    readonly endByLink: (token: Redacted.Redacted) => Effect.Effect<boolean>
     /** Ends all access to an account. Removes people who are members of no other: identities and address. */
     readonly forget: (accountId: string) => Effect.Effect<void>
   }

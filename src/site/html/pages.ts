@@ -241,6 +241,17 @@ ${passkeyButton(app === undefined ? { next } : { query: app })}
 <p class="foot">Lost your phone and your recovery codes? Ask the operator of this server for a reset.</p>`
 })
 
+export const endSession = (token: string): Page => ({
+  title: "End a session",
+  body: html`<h1>End this session?</h1>
+<p class="lead">The browser that signed in is signed out at once.</p>
+<form method="post" action="/oauth/end-session">
+<input type="hidden" name="token" value="${token}">
+<button>End session</button>
+</form>
+<p class="foot">Was it you? Close this page, and nothing changes.</p>`
+})
+
 export interface Join {
   readonly token: string
   readonly email: string

@@ -6,6 +6,7 @@ import {
   canAuthorizeApps,
   confirmPath,
   consentPath,
+  endSessionPath,
   failurePath,
   forgotPasswordPath,
   joinPath,
@@ -33,6 +34,7 @@ import { passkeyScript } from "../html/passkeyScript.ts"
 import { style } from "../html/style.ts"
 import * as choosePassword from "./choosePassword.ts"
 import * as consent from "./consent.ts"
+import * as endSession from "./endSession.ts"
 import * as failure from "./failure.ts"
 import * as forgotPassword from "./forgotPassword.ts"
 import * as join from "./join.ts"
@@ -105,6 +107,8 @@ export const layer = Layer.unwrap(
       HttpRouter.add("POST", confirmPath, page(choosePassword.submit)),
       HttpRouter.add("GET", secondFactorPath, page(secondFactor.show)),
       HttpRouter.add("POST", secondFactorPath, page(secondFactor.submit)),
+      HttpRouter.add("GET", endSessionPath, page(endSession.show)),
+      HttpRouter.add("POST", endSessionPath, page(endSession.submit)),
       HttpRouter.add("GET", joinPath, page(join.show)),
       HttpRouter.add("POST", joinPath, page(join.submit)),
       HttpRouter.add("GET", stylePath, asset(style, "text/css")),

@@ -56,9 +56,11 @@ const nextClient = (): string => `10.${(++clients >> 16) & 255}.${(clients >> 8)
 export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions = {}) {
   const baseUrl = options.baseUrl ?? "http://quarry.test"
   const outbox = yield* Queue.unbounded<Email>()
+  /** Emails about sign-ins from new places, which most tests cause by the way. */
+  const notices = yield* Queue.unbounded<Email>()
   const emails = Layer.succeed(Emails, {
     delivers: options.delivers ?? false,
-    send: (email) => Effect.asVoid(Queue.offer(outbox, email)),
+    send: (email) => Effect.asVoid(Queue.offer(email.subject.startsWith("New sign-in") ? notices : outbox, email)),
     deliver: (email) => Effect.asVoid(Queue.offer(outbox, email))
   })
   const secrets =
@@ -87,15 +89,17 @@ export const makeReplica = Effect.fnUntraced(function* (options: ReplicaOptions 
     connectedApps: ConnectedApps
   }).pipe(Effect.provide(context))
 
-  const nextLink = Effect.map(Queue.take(outbox), ({ text }) => {
+  const linkIn = ({ text }: Email) => {
     const link = /http\S+/.exec(text)?.[0] ?? ""
     return { link, token: new URL(link).searchParams.get("token") ?? "" }
-  })
+  }
+  const nextLink = Effect.map(Queue.take(outbox), linkIn)
+  const nextNotice = Effect.map(Queue.take(notices), linkIn)
 
   /** The token in the next email that contains one. Some emails only link to the dashboard. */
   const nextToken = Effect.map(Effect.repeat(nextLink, { until: ({ token }) => token !== "" }), ({ token }) => token)
 
-  return { ...services, nextLink, nextToken, waiting: Queue.size(outbox), baseUrl }
+  return { ...services, nextLink, nextNotice, nextToken, waiting: Queue.size(outbox), baseUrl }
 })
 
 export type Replica = Effect.Success<ReturnType<typeof makeReplica>>

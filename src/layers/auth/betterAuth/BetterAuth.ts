@@ -14,6 +14,7 @@ import { StoreClock } from "../../../services/StoreClock.ts"
 import { type Attempts, makeAttempts } from "../Attempts.ts"
 import { type Mail, makeMail } from "../emails/Mail.ts"
 import { type KnownBrowsers, makeKnownBrowsers } from "../KnownBrowsers.ts"
+import { makeNotePlace, type NotePlace } from "../NewPlaces.ts"
 import { type Membership, makeMembership } from "../oauth/Membership.ts"
 import { makeOAuth } from "../oauth/OAuth.ts"
 import { rewriteAppRequest, rewriteAppResponse } from "../oauth/OAuthRequests.ts"
@@ -58,6 +59,7 @@ interface Deps {
   readonly signUps: SignUps.SignUps
   readonly browsers: KnownBrowsers
   readonly mail: Mail
+  readonly notePlace: NotePlace
   readonly membership: Membership
   readonly deliversEmails: boolean
   readonly openId: OpenIdProvider.OpenId | undefined
@@ -108,6 +110,7 @@ const makeDeps = Effect.fnUntraced(function* (options: LibraryOptions) {
   const { oidc } = options
   const openId = oidc && { ...oidc, onConfirmed: SingleSignOnHooks.takeAddress(sql, oidc) }
   const makeToken = (characters: number) => generateRandomString(characters, "a-z", "A-Z", "0-9")
+  const mail = yield* makeMail(options, attempts, makeToken)
   const deps: Deps = {
     options,
     sql,
@@ -117,7 +120,8 @@ const makeDeps = Effect.fnUntraced(function* (options: LibraryOptions) {
     slots: yield* makePasswordSlots,
     signUps,
     browsers: yield* makeKnownBrowsers({ ...options, makeToken }),
-    mail: yield* makeMail(options, attempts, makeToken),
+    mail,
+    notePlace: yield* makeNotePlace(mail),
     membership: yield* makeMembership({ confirmedOnly: delivers, signUps }),
     deliversEmails: delivers,
     openId: openId && (yield* OpenIdProvider.make(openId, bridge))
@@ -171,6 +175,7 @@ const hooksOf = (deps: Deps) => {
       const { newSession } = context.context
       if (newSession === null) return answer
       await bridge.run(replaceSession(deps, sessionCookie(context), newSession.session))
+      await bridge.run(deps.notePlace(newSession))
       const cookies = context.headers?.get("cookie") ?? null
       const value = await bridge.run(browsers.remember(cookies, newSession.user.id))
       context.setCookie(browsers.name, value, browsers.attributes)

@@ -9,6 +9,10 @@ export const digestOf = (secret: Redacted.Redacted, purpose: string, token: stri
 /** The number by which the sign-in library finds the secret that encrypted a text. */
 export const versionOf = ({ fingerprint }: SecretValue): number => Number.parseInt(fingerprint.slice(0, 8) || "0", 16)
 
+/** The token of a link that ends a session. It is not stored. */
+export const endTokenOf = (secret: Redacted.Redacted, sessionId: string): string =>
+  `${sessionId}.${digestOf(secret, "end session", sessionId)}`
+
 const signedTokenPattern = /^([0-9A-Za-z]{32})\.([0-9A-Za-z+/]{43}=)$/
 
 /** Undefined if this deployment did not sign the cookie. Compares in constant time. */

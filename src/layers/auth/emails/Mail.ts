@@ -1,12 +1,13 @@
 import { Clock, Duration, Effect, Metric, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { confirmPath } from "../../../domain/accounts/OAuth.ts"
+import { confirmPath, endSessionPath } from "../../../domain/accounts/OAuth.ts"
 import { type EmailBody, htmlText, momentText, plainText } from "../../../domain/emails/EmailBody.ts"
 import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
 import { emailsSuppressed } from "../../../services/telemetry/Metrics.ts"
 import { inActivity } from "../../sql/Requester.ts"
 import type { AttemptLimit, Attempts } from "../Attempts.ts"
+import { endTokenOf } from "../betterAuth/Digest.ts"
 import { keyOf, type Requester } from "../Requester.ts"
 import { storeResetToken, tokenCharacters } from "../ResetToken.ts"
 
@@ -26,6 +27,8 @@ const noticeLimit: AttemptLimit = { name: "wrong password emails", max: 1, windo
 /** Failed sign-ins that a person's accounts record per day (R68), so that strangers cannot fill the table. */
 const recordedLimit: AttemptLimit = { name: "recorded sign-in failures", max: 20, window: Duration.days(1) }
 
+const newPlaceLimit: AttemptLimit = { name: "new place emails", max: 10, window: Duration.days(1) }
+
 type Kind = "reset" | "confirmation"
 
 /** Better Auth writes `/` if the request has no `callbackURL`. */
@@ -43,6 +46,12 @@ interface Link {
   readonly user: Person
   /** Better Auth's link. It is not sent, because its path may hold a token and paths are logged. */
   readonly url: string
+}
+
+interface NewPlace {
+  readonly sessionId: string
+  readonly userAgent: string
+  readonly to: string
 }
 
 const ofBody = (to: string, body: EmailBody) => ({
@@ -178,7 +187,32 @@ export const makeMail = Effect.fnUntraced(function* (
     })
   })
 
-  return { sendReset, sendConfirmation, noteWrongPassword }
+  const runInBackground = yield* makeRunInBackground
+  const emails = yield* Emails
+
+  const sendNewPlace = (requester: Requester, { sessionId, to, userAgent }: NewPlace): void =>
+    runInBackground(
+      Effect.gen(function* () {
+        if ((yield* attempts.count(newPlaceLimit, to)) !== undefined) return
+        const facts = factsOf(yield* Clock.currentTimeMillis, requester)
+        const content = {
+          subject: "New sign-in to your Quarry account",
+          paragraphs: [
+            "Someone, probably you, signed in from a browser and a network that you have not used for 90 days."
+          ],
+          facts: [...facts, ["Browser", userAgent.slice(0, 200)] as const],
+          button: {
+            text: "End this session",
+            href: `${baseUrl}${endSessionPath}?token=${endTokenOf(secret, sessionId)}`
+          },
+          ifUnexpected: "If this was not you, end the session and change your password. If it was you, do nothing.",
+          links: []
+        }
+        yield* emails.send(ofBody(to, content))
+      })
+    )
+
+  return { sendReset, sendConfirmation, sendNewPlace, noteWrongPassword }
 })
 
 export type Mail = Effect.Success<ReturnType<typeof makeMail>>

@@ -62,6 +62,7 @@ export const secondFactorsConformance = (it: Vitest.MethodsNonLive<Services>): v
   codes(it)
   everyWayIn(it)
   enrollment(it)
+  places(it)
   operators(it)
 }
 
@@ -292,6 +293,34 @@ const enrollment = (it: Vitest.MethodsNonLive<Services>): void => {
       assert.isTrue((yield* browser.whoAmI(replica)).needsSecondFactor)
       yield* verify(replica, browser, codeOf(json.totpURI))
       assert.isFalse((yield* browser.whoAmI(replica)).needsSecondFactor)
+    })
+  )
+}
+
+const places = (it: Vitest.MethodsNonLive<Services>): void => {
+  it.effect("R66: a sign-in from a browser and network not seen for 90 days sends a link that ends its session", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeReplica()
+      const sql = yield* SqlClient.SqlClient
+      const email = yield* makeEmail
+      const home = makeBrowser("100.64.200.1")
+      yield* home.signUp(replica, email)
+      yield* home.signIn(replica, email)
+      yield* liftShortLimits
+      const stranger = makeBrowser("100.64.201.1")
+      yield* stranger.signIn(replica, email)
+      const { link, token } = yield* replica.nextNotice
+      assert.strictEqual(new URL(link).pathname, "/oauth/end-session")
+      assert.isFalse(yield* replica.sessions.endByLink(Redacted.make(`x${token}`)))
+      assert.isTrue(yield* isSignedIn(stranger, replica))
+      assert.isTrue(yield* replica.sessions.endByLink(Redacted.make(token)))
+      assert.deepStrictEqual([yield* isSignedIn(stranger, replica), yield* isSignedIn(home, replica)], [false, true])
+      yield* stranger.signIn(replica, email)
+      yield* sql`update auth_places set seen_at = seen_at - interval '91 days'`
+      yield* liftShortLimits
+      yield* home.signIn(replica, email)
+      const second = yield* replica.nextNotice
+      assert.notStrictEqual(second.token, token)
     })
   )
 }
