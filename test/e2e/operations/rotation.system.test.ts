@@ -174,7 +174,7 @@ describeWithPostgres("secrets that are rotated", () => {
         assert.strictEqual(early.code, 1)
         assert.match(
           early.stderr,
-          /1 sessions, refresh tokens and secrets of webhooks were not renewed since AUTH_SECRET was rotated/
+          /1 sessions, refresh tokens, second factors and secrets of webhooks were not renewed since AUTH_SECRET was rotated/
         )
 
         // Two days later the library extends the session. Once the process follows, its cookie has the new value.

@@ -50,7 +50,7 @@ export const secretRotationSqlConformance = (it: Vitest.MethodsNonLive<SqlClient
         const early = yield* Effect.flip(rotation.finish({ force: false }))
         assert.match(
           early.message,
-          /^1 sessions, refresh tokens and secrets of webhooks were not renewed since AUTH_SECRET was rotated/
+          /^1 sessions, refresh tokens, second factors and secrets of webhooks were not renewed since AUTH_SECRET was rotated/
         )
 
         yield* sql`update auth_sessions set updated_at = clock_timestamp() + interval '1 minute' where id = 'rotated'`
