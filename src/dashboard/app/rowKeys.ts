@@ -35,7 +35,11 @@ export const useRowKeys = (keys: RowKeys): void => {
       const step = { j: 1, k: -1 }[event.key]
       const isOther = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
       if (isOther || document.querySelector("dialog[open]") !== null) return
-      if (event.key === "Escape") onSelect(undefined)
+      if (event.key === "Escape") {
+        // Otherwise the page that is loading would select one of its rows.
+        entering.current = undefined
+        onSelect(undefined)
+      }
       if (step === undefined || isLoading || entering.current !== undefined) return
       event.preventDefault()
       // The focus moves at once; the selection follows with the next drawing, which keys can outrun.
