@@ -110,7 +110,7 @@ const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
         await Dashboard.expectAccessible(page)
         await page.keyboard.press("Escape")
         await dialog.waitFor({ state: "hidden" })
-        assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "Delete account")
+        await page.locator("button:focus", { hasText: "Delete account" }).waitFor()
         await page.keyboard.press("Enter")
         const confirmation = page.getByLabel(`Type ${person.email} to confirm`)
         await confirmation.focus()

@@ -293,8 +293,6 @@ export const expectAccessible = async (page: Page, within = "html"): Promise<voi
 
 const expectNoViolations = async (page: Page, within: string): Promise<void> => {
   await ensureAxe(page)
-  // Content that is read again is dim for a moment. A page that stays dim fails.
-  await page.locator('[aria-busy="true"]:not(.button)').first().waitFor({ state: "detached" })
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme })
     const found = (await findViolations(page, within)).flatMap(({ id, nodes }) =>
