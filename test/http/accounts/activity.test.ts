@@ -1,59 +1,18 @@
 import "../../support/accounts/cheapPasswords.ts"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { CurrentRequester } from "../../../src/domain/requests/CurrentRequester.ts"
-import * as Auth from "../../../src/layers/auth/Auth.ts"
 import { Accounts } from "../../../src/services/accounts/Accounts.ts"
 import { Activity } from "../../../src/services/accounts/Activity.ts"
-import { ClientDocuments } from "../../../src/services/accounts/ClientDocuments.ts"
-import { Credentials } from "../../../src/services/accounts/Credentials.ts"
-import { Emails } from "../../../src/services/accounts/Emails.ts"
-import { Invitations } from "../../../src/services/accounts/Invitations.ts"
-import { Marketplace } from "../../../src/services/accounts/Marketplace.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
 import { Audit } from "../../../src/services/operations/Audit.ts"
-import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
 import { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
+import { baseUrl, services } from "../../support/accounts/memberServices.ts"
 import { liftShortLimits, password } from "../../support/accounts/SignIn.ts"
-import { found, providing, servicesOver, unlimited } from "../../support/api/Services.ts"
 import { makeEmail } from "../../support/api/searches.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
-import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
-import * as SqlStorage from "../../support/stores/SqlStorage.ts"
-
-const baseUrl = "http://quarry.test"
-const storage = SqlStorage.layer(EmbeddedDatabase.layer)
-
-/** The real sign-in and members, on a database, as in the test of roles. */
-const people = Layer.fresh(Invitations.layer).pipe(
-  Layer.provideMerge(
-    Auth.layer({
-      baseUrl,
-      secrets: singleKeyring(Redacted.make("a secret of at least thirty-two characters for tests")),
-      signUp: { mode: "open", domains: [] },
-      registrationsPerMinute: 60
-    })
-  ),
-  Layer.provide([
-    Layer.succeed(Emails, { delivers: false, send: () => Effect.void, deliver: () => Effect.void }),
-    Layer.mock(ClientDocuments, {})
-  ]),
-  Layer.provide(storage)
-)
-
-const services = Layer.fresh(Credentials.layer).pipe(
-  Layer.provide(Layer.mock(Marketplace, {})),
-  Layer.provideMerge(people),
-  Layer.provideMerge(
-    servicesOver(
-      storage,
-      providing(() => Effect.succeed(found(1))),
-      { limiter: unlimited }
-    )
-  )
-)
 
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 

@@ -1,61 +1,20 @@
 import "../../support/accounts/cheapPasswords.ts"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { dashboardHeader } from "../../../src/domain/accounts/CallingPage.ts"
 import { ownerOnly, type Role, roles } from "../../../src/domain/accounts/Role.ts"
 import { Api } from "../../../src/http/Api.ts"
 import { acceptedCredentials, allowedRoles } from "../../../src/http/Callers.ts"
-import * as Auth from "../../../src/layers/auth/Auth.ts"
 import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
-import { ClientDocuments } from "../../../src/services/accounts/ClientDocuments.ts"
-import { Credentials } from "../../../src/services/accounts/Credentials.ts"
-import { Emails } from "../../../src/services/accounts/Emails.ts"
-import { Invitations } from "../../../src/services/accounts/Invitations.ts"
-import { Marketplace } from "../../../src/services/accounts/Marketplace.ts"
 import { Members } from "../../../src/services/accounts/Members.ts"
 import { Sessions } from "../../../src/services/accounts/Sessions.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
-import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
+import { baseUrl, services } from "../../support/accounts/memberServices.ts"
 import { makeBrowser } from "../../support/accounts/SignIn.ts"
-import { found, providing, servicesOver, unlimited } from "../../support/api/Services.ts"
 import { makeEmail } from "../../support/api/searches.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
-import * as EmbeddedDatabase from "../../support/stores/EmbeddedDatabase.ts"
-import * as SqlStorage from "../../support/stores/SqlStorage.ts"
-
-const baseUrl = "http://quarry.test"
-const storage = SqlStorage.layer(EmbeddedDatabase.layer)
-
-/** The real sign-in and members, on a database. Fresh, because the services below contain such layers in memory. */
-const people = Layer.fresh(Invitations.layer).pipe(
-  Layer.provideMerge(
-    Auth.layer({
-      baseUrl,
-      secrets: singleKeyring(Redacted.make("a secret of at least thirty-two characters for tests")),
-      signUp: { mode: "open", domains: [] },
-      registrationsPerMinute: 60
-    })
-  ),
-  Layer.provide([
-    Layer.succeed(Emails, { delivers: false, send: () => Effect.void, deliver: () => Effect.void }),
-    Layer.mock(ClientDocuments, {})
-  ]),
-  Layer.provide(storage)
-)
-
-const services = Layer.fresh(Credentials.layer).pipe(
-  Layer.provide(Layer.mock(Marketplace, {})),
-  Layer.provideMerge(people),
-  Layer.provideMerge(
-    servicesOver(
-      storage,
-      providing(() => Effect.succeed(found(1))),
-      { limiter: unlimited }
-    )
-  )
-)
 
 interface Route {
   readonly name: string

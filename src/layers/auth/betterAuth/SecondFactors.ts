@@ -124,7 +124,7 @@ const waitingIn = async ({ context, getSignedCookie }: HookContext): Promise<str
   return identifier ? (await context.internalAdapter.findVerificationValue(identifier))?.value : undefined
 }
 
-/** A used code is replaced by one that is never right, so that the library counts it as a wrong code. */
+/** Replaces a used code with a text that is never valid, so that the library counts a wrong attempt. */
 const countCode = async ({ attempts, bridge, browsers }: Deps, context: HookContext) => {
   const { body, path } = context
   const person = await personOf(context)
