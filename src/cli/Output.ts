@@ -1,6 +1,7 @@
-import { Console, Context, DateTime, Effect, Ref } from "effect"
+import { Console, Context, Effect, Ref } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
 import { OperatorError } from "../domain/OperatorError.ts"
+import { toMomentOrNull } from "../domain/requests/fields.ts"
 
 export const Json = GlobalFlag.Setting("json")({
   flag: Flag.Boolean("json").pipe(
@@ -24,9 +25,8 @@ export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyA
   yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
 })
 
-/** ISO 8601 in UTC; null for undefined. `millis` is Unix time in milliseconds. */
-export const time = (millis: number | undefined): string | null =>
-  millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
+/** ISO 8601 in UTC; null for undefined. Takes Unix milliseconds. */
+export const time = toMomentOrNull
 
 /** Joins issue messages without their fields, which mean nothing in a command. */
 export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>

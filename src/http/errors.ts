@@ -4,9 +4,10 @@ import { HttpApiSchema } from "effect/http-api"
 import { Plan } from "../domain/credits/Plan.ts"
 import * as domain from "../domain/errors.ts"
 import { CurrentRequest } from "../domain/requests/CurrentRequest.ts"
+import { toMomentOrNull } from "../domain/requests/fields.ts"
 import { UnreadableReason } from "../domain/UnreadableReason.ts"
 import { addLogFields } from "./requestState.ts"
-import { Moment, toMomentOrNull } from "./timestamps.ts"
+import { Moment } from "./timestamps.ts"
 
 /** The API's errors with statuses and envelopes. The edge encodes errors that an endpoint does not declare. */
 

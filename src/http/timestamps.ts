@@ -12,8 +12,5 @@ export const Moment = Schema.String.annotate({ description: "ISO 8601 timestamp 
   )
 )
 
-export const toMomentOrNull = (millis: number | undefined): string | null =>
-  millis === undefined ? null : toMoment(millis)
-
 /** A nullable timestamp. The description says when it is null. */
 export const momentOrNull = (description: string) => Schema.NullOr(Moment).annotate({ description })

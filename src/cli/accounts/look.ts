@@ -10,12 +10,13 @@ import type { BillingBooks } from "../../services/billing/BillingBooks.ts"
 import { QueryLog } from "../../services/charging/QueryLog.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
 import type { KeyStore } from "../../services/keys/KeyStore.ts"
+import { accountJson, allowanceJson } from "../../services/operations/views/accountJson.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import type { EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { accountId, email, moment, nextLines, nextOf, page, requireOne, toggle } from "../flags.ts"
 import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
 import { recordFirst } from "../operations/audited.ts"
-import { accountJson, accountLines, allowanceJson } from "./output.ts"
+import { accountLines } from "./output.ts"
 
 export const show = Command.make(
   "show",

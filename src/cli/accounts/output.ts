@@ -1,20 +1,6 @@
 import type { Account } from "../../domain/accounts/Account.ts"
-import type { Allowance } from "../../domain/credits/Allowance.ts"
-import { remaining } from "../../domain/credits/Allowance.ts"
+import { accountJson } from "../../services/operations/views/accountJson.ts"
 import { print, table, time } from "../Output.ts"
-
-export const accountJson = (account: Account) => ({
-  account_id: account.id,
-  email: account.email,
-  plan: account.plan,
-  quota: account.quota ?? null,
-  quota_agreed: account.agreedQuota ?? false,
-  concurrency: account.concurrency,
-  concurrency_agreed: account.agreedConcurrency ?? false,
-  cycle_start: time(account.cycleStart),
-  created_at: time(account.createdAt),
-  suspended_at: time(account.suspendedAt)
-})
 
 const agreedNote = (isAgreed: boolean | undefined): string => (isAgreed === true ? " (agreed)" : "")
 
@@ -31,11 +17,3 @@ export const accountLines = (account: Account): ReadonlyArray<ReadonlyArray<stri
 
 export const printAccount = (account: Account, ...more: ReadonlyArray<string>) =>
   print(accountJson(account), [...table(accountLines(account)), ...more])
-
-export const allowanceJson = (allowance: Allowance) => ({
-  quota: allowance.quota ?? null,
-  used: allowance.used,
-  remaining: allowance.quota === undefined ? null : remaining(allowance),
-  period_start: time(allowance.periodStart),
-  resets_at: time(allowance.resetsAt)
-})

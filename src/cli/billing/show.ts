@@ -2,32 +2,9 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 import { type BilledAccount, BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
+import { billedJson } from "../../services/operations/views/billedJson.ts"
 import { accountId, limit } from "../flags.ts"
 import { NotFound, print, section, table, time } from "../Output.ts"
-
-const subscriptionJson = (subscription: SoldSubscription) => ({
-  id: subscription.id,
-  status: subscription.status,
-  plan: subscription.plan,
-  current_period_start: time(subscription.period.start),
-  current_period_end: time(subscription.period.end),
-  cancel_at_period_end: subscription.cancelAtPeriodEnd,
-  pending_plan: subscription.pending?.plan ?? null,
-  pending_at: time(subscription.pending?.at),
-  past_due_since: time(subscription.pastDueAt)
-})
-
-const orderJson = (order: BookedOrder) => ({
-  id: order.id,
-  kind: order.kind,
-  status: order.status,
-  created_at: time(order.createdAt),
-  net_cents: order.netCents,
-  refunded_cents: order.refundedCents,
-  granted: order.granted,
-  taken_back: order.takenBack,
-  dispute_lost: order.isDisputeLost
-})
 
 const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`
 
@@ -79,17 +56,6 @@ export const show = Command.make(
     const account = yield* books.account(input.account)
     if (account === undefined) return yield* new NotFound({ message: `There is no account ${input.account}.` })
     const orders = yield* books.orders(input.account, input.limit)
-    yield* print(
-      {
-        account_id: input.account,
-        customer_id: account.customerId ?? null,
-        blocked_at: time(account.blockedAt),
-        balance: account.balance,
-        owed: account.owed,
-        subscriptions: account.subscriptions.map(subscriptionJson),
-        orders: orders.map(orderJson)
-      },
-      linesOf(input.account, account, orders)
-    )
+    yield* print(billedJson(input.account, account, orders), linesOf(input.account, account, orders))
   })
 ).pipe(Command.withDescription("Show the recorded payments of an account, newest first"))

@@ -1,6 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../../services/operations/OperatorLog.ts"
+import { topJson } from "../../services/operations/views/topJson.ts"
 import { writesNothing } from "../effects.ts"
 import { limit, moment } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
@@ -25,48 +26,25 @@ const top = Command.make(
     // `Command.validate` cannot check this: the current time is known only while the command runs.
     if (from >= to) return yield* new CommandFailed({ message: "--from is in the future. Choose an earlier time." })
     const { by, limit } = input
-    const found = yield* Effect.flatMap(OperatorLog, (log) => log.top({ by, from, to, limit }))
-    yield* print(
-      {
-        by,
-        from: time(from),
-        to: time(to),
-        top: found.map(({ cached, credits, email, group, outcomes, searches }) => ({
-          [by]: group ?? null,
-          ...(by === "account" ? { email: email ?? null } : {}),
-          searches,
-          credits,
-          cached,
-          outcomes
-        }))
-      },
-      [
-        `From ${time(from)} to ${time(to)}`,
-        "",
-        ...table([
-          [
-            by.toUpperCase(),
-            "SEARCHES",
-            "CREDITS",
-            "CACHED",
-            "OK",
-            "ERROR",
-            "TIMEOUT",
-            by === "account" ? "EMAIL" : ""
-          ],
-          ...found.map(({ cached, credits, email, group, outcomes, searches }) => [
-            group ?? "-",
-            `${searches}`,
-            `${credits}`,
-            `${cached}`,
-            `${outcomes.ok}`,
-            `${outcomes.upstream_error}`,
-            `${outcomes.upstream_timeout}`,
-            email ?? ""
-          ])
+    const query = { by, from, to, limit }
+    const found = yield* Effect.flatMap(OperatorLog, (log) => log.top(query))
+    yield* print(topJson(query, found), [
+      `From ${time(from)} to ${time(to)}`,
+      "",
+      ...table([
+        [by.toUpperCase(), "SEARCHES", "CREDITS", "CACHED", "OK", "ERROR", "TIMEOUT", by === "account" ? "EMAIL" : ""],
+        ...found.map(({ cached, credits, email, group, outcomes, searches }) => [
+          group ?? "-",
+          `${searches}`,
+          `${credits}`,
+          `${cached}`,
+          `${outcomes.ok}`,
+          `${outcomes.upstream_error}`,
+          `${outcomes.upstream_timeout}`,
+          email ?? ""
         ])
-      ]
-    )
+      ])
+    ])
   })
 ).pipe(
   Command.withDescription("Show the accounts, keys, targets, providers, or sources with the most searches"),

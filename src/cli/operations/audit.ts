@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Audit } from "../../services/operations/Audit.ts"
+import { auditJson } from "../../services/operations/views/auditJson.ts"
 import { writesNothing } from "../effects.ts"
 import { between, limit, moment, nextLines, nextOf, optionalText } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
@@ -36,14 +37,7 @@ const list = Command.make(
     const next = nextOf(entries, input.limit)
     yield* print(
       {
-        entries: entries.map(({ arguments: all, at, command, id, operator, subject }) => ({
-          id,
-          at: time(at),
-          operator,
-          command,
-          subject: subject ?? null,
-          arguments: all
-        })),
+        entries: entries.map(auditJson),
         next
       },
       [

@@ -1,10 +1,11 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../../services/operations/OperatorLog.ts"
+import { entryJson, totalsOf } from "../../services/operations/views/entryJson.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table } from "../Output.ts"
-import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
+import { entriesLines, totalsLine } from "./logEntries.ts"
 
 const show = Command.make(
   "show",

@@ -1,10 +1,11 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { OperatorLog } from "../../services/operations/OperatorLog.ts"
+import { entryJson } from "../../services/operations/views/entryJson.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print } from "../Output.ts"
-import { entryJson, entryLines } from "./logEntries.ts"
+import { entryLines } from "./logEntries.ts"
 
 const show = Command.make(
   "show",

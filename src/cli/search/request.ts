@@ -2,10 +2,11 @@ import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { requestIdPattern } from "../../domain/requests/requestId.ts"
 import { maxEntries, OperatorLog } from "../../services/operations/OperatorLog.ts"
+import { entryJson, totalsOf } from "../../services/operations/views/entryJson.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table } from "../Output.ts"
-import { entriesLines, entryJson, totalsLine, totalsOf } from "./logEntries.ts"
+import { entriesLines, totalsLine } from "./logEntries.ts"
 
 const RequestId = Schema.String.check(
   Schema.isPattern(requestIdPattern, { message: "must be a UUID, as in the X-Request-Id header" })

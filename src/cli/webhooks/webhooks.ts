@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import type { NotFound } from "../../domain/errors.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
+import { queuesJson } from "../../services/operations/views/queuesJson.ts"
 import { type EndpointQueue, EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { accountId, optionalText } from "../flags.ts"
@@ -16,18 +17,6 @@ const flags = {
 
 type Chosen = { readonly account: string; readonly endpoint: Option.Option<string> }
 
-const queueJson = ({ endpoint, failed, pausedAt, queued }: EndpointQueue) => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  created_at: time(endpoint.createdAt),
-  queued,
-  failed,
-  failing_since: time(endpoint.failingSince),
-  disabled_at: time(endpoint.disabledAt),
-  disabled_reason: endpoint.disabledFor ?? null,
-  paused_at: time(pausedAt)
-})
-
 const stateOf = ({ endpoint, pausedAt }: EndpointQueue): string => {
   if (pausedAt !== undefined) return "paused"
   if (endpoint.disabledAt !== undefined) return "disabled"
@@ -39,7 +28,8 @@ const list = Command.make(
   { account: flags.account },
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
-    const { pausedAt, webhooks } = yield* Effect.flatMap(EventBooks, (books) => books.queues(account.id))
+    const queues = yield* Effect.flatMap(EventBooks, (books) => books.queues(account.id))
+    const { pausedAt, webhooks } = queues
     const rows = webhooks.map((webhook) => [
       webhook.endpoint.id,
       String(webhook.queued),
@@ -47,7 +37,7 @@ const list = Command.make(
       stateOf(webhook),
       webhook.endpoint.url
     ])
-    yield* print({ account_id: account.id, paused_at: time(pausedAt), webhooks: webhooks.map(queueJson) }, [
+    yield* print({ account_id: account.id, ...queuesJson(queues) }, [
       ...(pausedAt === undefined ? [] : [`All webhooks of ${account.id} have been paused since ${time(pausedAt)}.`]),
       ...table([["WEBHOOK", "QUEUED", "FAILED", "STATE", "ADDRESS"], ...rows])
     ])

@@ -215,6 +215,9 @@ export const parseMoment = (input: string): number | undefined => {
 
 export const toMoment = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
+export const toMomentOrNull = (millis: number | undefined): string | null =>
+  millis === undefined ? null : toMoment(millis)
+
 /** ISO 8601 in requests and responses, Unix milliseconds inside the service. */
 export const Moment = Schema.String.annotate({ message: notMoment, format: "date-time" }).pipe(
   Schema.decodeTo(

@@ -1,9 +1,9 @@
 import type { Effect } from "effect"
 import { namesOf } from "../../domain/providers/providerNames.ts"
+import { toMomentOrNull } from "../../domain/requests/fields.ts"
 import { toJson } from "../../domain/search/Capabilities.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import type { RerankState } from "../../services/providers/Reranker.ts"
-import { toMomentOrNull } from "../timestamps.ts"
 
 /** The view of a target's reranker. */
 export const rerankerView = ({ lastRefusal, lastSuccessAt, phase, retryAt, timeoutMs, ...state }: RerankState) => ({

@@ -1,8 +1,9 @@
 import { Effect, Schema } from "effect"
 import { remaining } from "../../domain/credits/Allowance.ts"
+import { toMomentOrNull } from "../../domain/requests/fields.ts"
 import { Account } from "../../http/groups/AccountGroup.ts"
 import { toMe } from "../../http/handlers/account.ts"
-import { Moment, toMomentOrNull } from "../../http/timestamps.ts"
+import { Moment } from "../../http/timestamps.ts"
 import { Ledger } from "../../services/credits/Ledger.ts"
 import { makeTool } from "../Tool.ts"
 
