@@ -1,18 +1,14 @@
 import "./app/start.ts"
-import { render } from "preact"
 import { useErrorBoundary } from "preact/hooks"
-import { leadToOwnAddress } from "./app/facts.ts"
-import { place, startRouter } from "./app/router.ts"
+import { mount } from "./app/mount.tsx"
+import { place } from "./app/router.ts"
 import { PageAt } from "./app/routes.tsx"
-import { enrollPath, loadSession, openPaths, session, startSession } from "./app/session.ts"
-import { startPreferences } from "./app/startPreferences.ts"
-import { startTranslation } from "./app/translation.ts"
+import { enrollPath, loadSession, openPaths, session } from "./app/session.ts"
 import { Broken } from "./components/Broken.tsx"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
 import { SecretDialog } from "./components/SecretDialog.tsx"
 import { SessionDialog } from "./components/SessionDialog.tsx"
-import { StartProblem, startProblem } from "./components/StartProblem.tsx"
 import { PageHeader } from "./components/ui/PageHeader.tsx"
 import { ErrorState } from "./components/ui/States.tsx"
 
@@ -51,20 +47,4 @@ const App = () => {
   )
 }
 
-const start = (root: HTMLElement): void => {
-  // Removes the logo shown until this script runs.
-  root.replaceChildren()
-  startPreferences()
-  const problem = startProblem()
-  if (problem !== undefined) {
-    render(<StartProblem>{problem}</StartProblem>, root)
-    return
-  }
-  startTranslation(root)
-  startRouter()
-  startSession()
-  render(<App />, root)
-}
-
-const root = document.getElementById("dashboard")
-if (root !== null && !leadToOwnAddress()) start(root)
+mount(App)

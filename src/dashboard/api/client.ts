@@ -130,6 +130,8 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
   const { address, method } = addressOf(route, rest)
   const start = performance.now()
   const headers = new Headers()
+  // A file has its own media type.
+  const payload = body instanceof Blob ? body : body && JSON.stringify(body)
   try {
     const response = await fetch(address, {
       method,
@@ -137,9 +139,9 @@ export const call = async <R extends RouteName>(route: R, input: Input<R>): Prom
         accept,
         // Marks the request as same-site for browsers that send no `Sec-Fetch-Site` (R25).
         "x-quarry-dashboard": "1",
-        ...(body && { "content-type": "application/json" })
+        ...(typeof payload === "string" && { "content-type": "application/json" })
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(payload && { body: payload }),
       ...(signal && { signal })
     })
     noteServerTime(response.headers)

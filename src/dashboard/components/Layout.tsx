@@ -4,7 +4,7 @@ import { call } from "../api/client.ts"
 import { setTheme, theme } from "../app/preferences.ts"
 import { home, place } from "../app/router.ts"
 import { accounts, enterAccount, leave, membership, ownEmail } from "../app/session.ts"
-import { ownPageLinks } from "./pages.ts"
+import { ownPageLinks, type PageLink } from "./pages.ts"
 import { paletteKeys, useShortcuts } from "./Shortcuts.tsx"
 import { Brand } from "./ui/Brand.tsx"
 import { Button } from "./ui/Button.tsx"
@@ -13,8 +13,8 @@ import { SelectField } from "./ui/Field.tsx"
 import { Icon } from "./ui/Icon.tsx"
 import { announce, Toasts } from "./ui/Toast.tsx"
 
-const isCurrent = (path: string): boolean =>
-  path === home ? place.value.path === home : place.value.path === path || place.value.path.startsWith(`${path}/`)
+const isCurrent = (path: string, root: string): boolean =>
+  place.value.path === path || (path !== root && place.value.path.startsWith(`${path}/`))
 
 const signOut = async (): Promise<void> => {
   const result = await call("POST /api/auth/sign-out", { body: {} })
@@ -36,10 +36,10 @@ const AccountSwitcher = () => (
   />
 )
 
-const Person = () => (
+const Person = ({ hasSwitcher }: { readonly hasSwitcher: boolean }) => (
   <section class="person" aria-label="Signed in">
     <p title={ownEmail.value}>{ownEmail.value || "\u00a0"}</p>
-    {accounts.value.accounts.length > 1 && <AccountSwitcher />}
+    {hasSwitcher && accounts.value.accounts.length > 1 && <AccountSwitcher />}
     <Choice
       legend="Theme"
       value={theme.value}
@@ -57,10 +57,22 @@ const Person = () => (
   </section>
 )
 
-export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
+export interface FrameProps {
+  readonly children: ComponentChildren
+  /** Names the navigation. */
+  readonly name: string
+  readonly links: ReadonlyArray<Pick<PageLink, "path" | "text" | "icon">>
+  /** Follows the links to pages. */
+  readonly more: ComponentChildren
+  /** Precedes the links to pages. */
+  readonly tools?: ComponentChildren
+  readonly hasSwitcher?: boolean
+}
+
+export const Frame = ({ children, hasSwitcher = false, links, more, name, tools }: FrameProps) => {
   const [isOpen, setOpen] = useState(false)
   const { path } = place.value
-  const shortcuts = useShortcuts()
+  const root = links[0]?.path ?? home
   const toggle = useRef<HTMLButtonElement>(null)
   useEffect(() => setOpen(false), [path])
   useEffect(() => {
@@ -79,7 +91,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         Skip to content
       </a>
       <header class="bar">
-        <a href={home} aria-label="Quarry, overview">
+        <a href={root} aria-label={`Quarry, ${links[0]?.text.toLowerCase()}`}>
           <Brand />
         </a>
         <button
@@ -95,30 +107,51 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         </button>
       </header>
       <div id="navigation" class={isOpen ? "side open" : "side"}>
-        <button type="button" class="button find" onClick={() => shortcuts.show("palette")}>
-          <Icon name="playground" />
-          <span>Go to</span>
-          <kbd>{paletteKeys}</kbd>
-        </button>
-        <nav aria-label="Dashboard">
-          {ownPageLinks().map(({ icon, path, text }) => (
-            <a key={path} href={path} aria-current={isCurrent(path) ? "page" : undefined}>
+        {tools}
+        <nav aria-label={name}>
+          {links.map(({ icon, path, text }) => (
+            <a key={path} href={path} aria-current={isCurrent(path, root) ? "page" : undefined}>
               <Icon name={icon} />
               {text}
             </a>
           ))}
-          <a href="/docs">
-            <Icon name="docs" />
-            API reference
-          </a>
+          {more}
         </nav>
-        <Person />
+        <Person hasSwitcher={hasSwitcher} />
       </div>
       <main id="content" tabIndex={-1}>
         {children}
       </main>
       <Toasts />
-      {shortcuts.dialog}
     </div>
+  )
+}
+
+export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
+  const shortcuts = useShortcuts()
+  return (
+    <>
+      <Frame
+        name="Dashboard"
+        links={ownPageLinks()}
+        hasSwitcher
+        tools={
+          <button type="button" class="button find" onClick={() => shortcuts.show("palette")}>
+            <Icon name="playground" />
+            <span>Go to</span>
+            <kbd>{paletteKeys}</kbd>
+          </button>
+        }
+        more={
+          <a href="/docs">
+            <Icon name="docs" />
+            API reference
+          </a>
+        }
+      >
+        {children}
+      </Frame>
+      {shortcuts.dialog}
+    </>
   )
 }

@@ -24,7 +24,8 @@ const reasons: Readonly<Record<Attempt["reason"], string>> = {
 
 export const attemptText = ({ ms, only, provider, reason }: Attempt): string =>
   [
-    `${provider ?? "A provider"} ${reasons[reason]}`,
+    // Operators see reasons that customers do not: `quota`, `unauthorized` and `paused`.
+    `${provider ?? "A provider"} ${reasons[reason] ?? `gave no answer (${reason})`}`,
     ...(ms > 0 ? [formatDuration(ms)] : []),
     ...(only === undefined ? [] : [`${plural(only, "result")} only from it`])
   ].join(", ")

@@ -76,7 +76,7 @@ const factsOf = ({ entry, keys }: EntryDetailsProps): ReadonlyArray<Fact> => [
   ...factIf(entry.batch_id, { name: "Batch", value: copied(entry.batch_id ?? "", "the batch id") })
 ]
 
-const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
+export const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
   const { code, sentences } = storyOf(entry)
   return (
     <p class={code === undefined ? "story" : "story failed"}>
@@ -90,7 +90,7 @@ const Story = ({ entry }: { readonly entry: LoggedSearch }) => {
   )
 }
 
-const Attempts = ({ attempts }: Pick<LoggedSearch, "attempts">) =>
+export const Attempts = ({ attempts }: Pick<LoggedSearch, "attempts">) =>
   attempts.length === 0 ? null : (
     <>
       <h3>Attempts</h3>
