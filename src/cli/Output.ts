@@ -1,7 +1,6 @@
 import { Console, Context, Effect, Ref } from "effect"
 import { CliOutput, Flag, GlobalFlag } from "effect/cli"
 import { OperatorError } from "../domain/OperatorError.ts"
-import { toMomentOrNull } from "../domain/requests/fields.ts"
 
 export const Json = GlobalFlag.Setting("json")({
   flag: Flag.Boolean("json").pipe(
@@ -10,7 +9,8 @@ export const Json = GlobalFlag.Setting("json")({
   )
 })
 
-export class CommandFailed extends OperatorError("CommandFailed") {}
+export { CommandFailed } from "../domain/OperatorError.ts"
+export { toMomentOrNull as time } from "../domain/requests/fields.ts"
 
 export class NotFound extends OperatorError("NotFound") {}
 
@@ -24,9 +24,6 @@ export const print = Effect.fnUntraced(function* (json: object, lines: ReadonlyA
   yield* notePrinted
   yield* Console.log((yield* Json) ? JSON.stringify(json) : lines.join("\n"))
 })
-
-/** ISO 8601 in UTC; null for undefined. Takes Unix milliseconds. */
-export const time = toMomentOrNull
 
 /** Joins issue messages without their fields, which mean nothing in a command. */
 export const textOf = (issues: ReadonlyArray<{ readonly message: string }>): string =>

@@ -4,6 +4,7 @@ import * as errors from "../domain/errors.ts"
 import { version } from "../domain/version.ts"
 import { account } from "./accounts/account.ts"
 import { member } from "./accounts/member.ts"
+import { operator } from "./accounts/operator.ts"
 import { person } from "./accounts/person.ts"
 import { sessions } from "./accounts/sessions.ts"
 import { billing } from "./billing/billing.ts"
@@ -45,6 +46,7 @@ export const commands = <E, R>(layers: CommandLayers<E, R>) =>
       account(layers),
       member(layers),
       person(layers),
+      operator(layers),
       key(layers),
       sessions(layers),
       audit(layers),

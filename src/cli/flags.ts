@@ -1,20 +1,9 @@
-import { DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { CliError, Flag } from "effect/cli"
-import { maxEmailCharacters } from "../domain/accounts/emailAddress.ts"
+import { between, Email, Reason } from "../domain/operations/acts.ts"
 import { CommandFailed } from "./Output.ts"
 
-/** Larger values are typing mistakes. */
-export const limits = { credits: 1_000_000_000, textCharacters: 500, listed: 1_000 }
-
-export const between = (minimum: number, maximum: number) =>
-  Schema.Int.check(
-    Schema.isBetween({ minimum, maximum }, { message: `must be a whole number from ${minimum} to ${maximum}` })
-  )
-
-const Email = Schema.String.check(
-  Schema.isPattern(/^\s*[^\s@]+@[^\s@]+\s*$/, { message: "must be an email address" }),
-  Schema.isMaxLength(maxEmailCharacters, { message: `must have at most ${maxEmailCharacters} characters` })
-)
+const maxListed = 1_000
 
 export const accountId = (name: "id" | "account") => Flag.String(name).pipe(Flag.withDescription("Account id: acc_…"))
 
@@ -31,16 +20,7 @@ export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
 export const reason = (record: "audit log" | "ledger") =>
-  Flag.String("reason").pipe(
-    Flag.withDescription(`Reason to record in the ${record}`),
-    Flag.withSchema(
-      Schema.String.check(
-        Schema.isBetweenLength(1, limits.textCharacters, {
-          message: `must have 1 to ${limits.textCharacters} characters`
-        })
-      )
-    )
-  )
+  Flag.String("reason").pipe(Flag.withDescription(`Reason to record in the ${record}`), Flag.withSchema(Reason))
 
 /** A date, or a time with a UTC offset: without one, its time zone would be a guess. */
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
@@ -57,8 +37,8 @@ export const moment = (name: string, description: string) =>
 
 export const limit = (usual: number) =>
   Flag.Int("limit").pipe(
-    Flag.withDescription(`Maximum number of entries, up to ${limits.listed}`),
-    Flag.withSchema(between(1, limits.listed)),
+    Flag.withDescription(`Maximum number of entries, up to ${maxListed}`),
+    Flag.withSchema(between(1, maxListed)),
     Flag.withDefault(usual)
   )
 

@@ -4,7 +4,9 @@ import type { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import type { Accounts } from "../services/accounts/Accounts.ts"
 import type { Activity } from "../services/accounts/Activity.ts"
 import type { Emails } from "../services/accounts/Emails.ts"
+import type { Invitations } from "../services/accounts/Invitations.ts"
 import type { Members } from "../services/accounts/Members.ts"
+import type { Operators } from "../services/accounts/Operators.ts"
 import type { People } from "../services/accounts/People.ts"
 import type { BillingBooks } from "../services/billing/BillingBooks.ts"
 import type { PaymentProvider } from "../services/billing/PaymentProvider.ts"
@@ -41,6 +43,7 @@ type ReadingServices =
   | KeyStore
   | Ledger
   | LogRetention
+  | Operators
   | QueryLog
   | Replicas
 
@@ -52,7 +55,7 @@ export interface CommandLayers<E, R> {
   /** Works with any schema version. */
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   readonly backups: Layer.Layer<Backups, E, R>
-  readonly providers: Layer.Layer<AppConfig | ProviderStates, E, R>
+  readonly providers: Layer.Layer<ProviderStates, E, R>
   /** Reads no other provider than the one that is tried. */
   readonly trials: Layer.Layer<ProviderTrials, E, R>
   /** Read-only. Requires this version's schema. */
@@ -61,7 +64,7 @@ export interface CommandLayers<E, R> {
   /** Also works with secrets that the database does not know, as during a rotation. */
   readonly secrets: Layer.Layer<AppConfig | Audit | SecretRotation, E, R>
   readonly storage: Layer.Layer<StorageServices, E, R>
-  readonly mailing: Layer.Layer<StorageServices | Emails, E, R>
+  readonly mailing: Layer.Layer<StorageServices | Emails | Invitations, E, R>
   readonly external: Layer.Layer<ExternalIndexes, E, R>
   readonly crawling: Layer.Layer<AppConfig | Audit | DocumentIndex | PageFetcher | PageParser, E, R>
   readonly reading: Layer.Layer<ReadingServices, E, R>

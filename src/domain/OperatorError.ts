@@ -15,3 +15,6 @@ export const OperatorError = <const Tag extends string>(tag: Tag): OperatorError
 
 export const isOperatorError = (error: unknown): error is Error =>
   error instanceof Error && Predicate.hasProperty(error, mark)
+
+/** An operator's command that is valid and cannot be carried out. */
+export class CommandFailed extends OperatorError("CommandFailed") {}

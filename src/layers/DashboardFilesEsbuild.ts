@@ -6,12 +6,21 @@ import { basename, join } from "node:path"
 import { promisify } from "node:util"
 import { Duration, Effect, Layer, Schema } from "effect"
 import { rootCauseMessage } from "../domain/rootCause.ts"
-import { DashboardFiles, DashboardUnavailable, type Files } from "../services/operations/DashboardFiles.ts"
+import {
+  ConsoleFiles,
+  DashboardFiles,
+  DashboardUnavailable,
+  type Files
+} from "../services/operations/DashboardFiles.ts"
 
 // Bundles at startup, so `npm start` needs no build. A separate process does it, so its memory is freed.
 
 const sources = join(import.meta.dirname, "../dashboard")
-const entries = { script: "main.tsx", style: "style.css" }
+
+interface Entries {
+  readonly script: string
+  readonly style: string
+}
 
 const timeLimit = Duration.seconds(30)
 
@@ -55,7 +64,7 @@ const importsOf = (outputs: typeof Outputs.Type, path: string): ReadonlyArray<st
     .filter(({ kind }) => kind === "import-statement")
     .flatMap(({ path }) => [path, ...importsOf(outputs, path)])
 
-const bundleInto = async (folder: string, signal: AbortSignal): Promise<Files> => {
+const bundleInto = async (entries: Entries, folder: string, signal: AbortSignal): Promise<Files> => {
   const metafile = join(folder, "meta.json")
   const args = [entries.script, entries.style, ...flags, `--outdir=${folder}/files`, `--metafile=${metafile}`]
   await run(programPath(), args, { cwd: sources, signal, timeout: Duration.toMillis(timeLimit) })
@@ -73,25 +82,35 @@ const bundleInto = async (folder: string, signal: AbortSignal): Promise<Files> =
   }
 }
 
-const make = Effect.acquireUseRelease(
-  Effect.tryPromise(() => mkdtemp(join(tmpdir(), "quarry-dashboard-"))),
-  (folder) => Effect.tryPromise((signal) => bundleInto(folder, signal)),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
-).pipe(
-  Effect.mapError((error) => new DashboardUnavailable({ message: rootCauseMessage(error) })),
-  Effect.tapError(({ message }) =>
-    Effect.logError(
-      `The dashboard could not be built, so /dashboard responds 503 and everything else works: ${message}`
+const make = (entries: Entries, path: string) =>
+  Effect.acquireUseRelease(
+    Effect.tryPromise(() => mkdtemp(join(tmpdir(), "quarry-dashboard-"))),
+    (folder) => Effect.tryPromise((signal) => bundleInto(entries, folder, signal)),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+  ).pipe(
+    Effect.mapError((error) => new DashboardUnavailable({ message: rootCauseMessage(error) })),
+    Effect.tapError(({ message }) =>
+      Effect.logError(
+        `The pages of ${path} could not be built, so it responds 503 and everything else works: ${message}`
+      )
     )
   )
-)
 
 /** Starts bundling at once; startup does not wait for it. */
-export const layer = Layer.effect(
-  DashboardFiles,
-  Effect.gen(function* () {
-    const files = yield* Effect.cached(make)
-    yield* Effect.forkScoped(Effect.ignore(files))
-    return files
-  })
+const layerOf = (files: typeof DashboardFiles, entries: Entries, path: string) =>
+  Layer.effect(
+    files,
+    Effect.gen(function* () {
+      const files = yield* Effect.cached(make(entries, path))
+      yield* Effect.forkScoped(Effect.ignore(files))
+      return files
+    })
+  )
+
+export const layer = layerOf(DashboardFiles, { script: "main.tsx", style: "style.css" }, "/dashboard")
+
+export const consoleLayer = layerOf(
+  ConsoleFiles,
+  { script: "operator/main.tsx", style: "operator/style.css" },
+  "/dashboard/operator"
 )

@@ -1,7 +1,13 @@
 import { Effect, type FileSystem, Layer, Schema } from "effect"
-import { type Plan, type PlanOffer, type PlanTable, plans, standardPlans } from "../domain/credits/Plan.ts"
+import {
+  maxConcurrency,
+  type Plan,
+  type PlanOffer,
+  type PlanTable,
+  plans,
+  standardPlans
+} from "../domain/credits/Plan.ts"
 import { OperatorError } from "../domain/OperatorError.ts"
-import { maxConcurrency } from "../services/accounts/Accounts.ts"
 import { Plans } from "../services/credits/Plans.ts"
 import { readJsonFile } from "./providers/JsonFile.ts"
 import { decode } from "./providers/ProviderType.ts"

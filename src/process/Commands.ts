@@ -5,9 +5,11 @@ import * as ExternalIndexesOpenSearch from "../layers/providers/opensearch/Exter
 import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
 import * as BackupsSql from "../layers/sql/operations/BackupsSql.ts"
 import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
+import { Invitations } from "../services/accounts/Invitations.ts"
 import { ProviderStates } from "../services/providers/ProviderStates.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Billing from "./Billing.ts"
+import * as Deployment from "./Deployment.ts"
 import * as Inspection from "./Inspection.ts"
 import * as Logging from "./Logging.ts"
 import * as Misspellings from "./Misspellings.ts"
@@ -35,13 +37,18 @@ const reading = Layer.provideMerge(Storage.readingLayer, settings)
 
 // In memory, because a check sends only one search to each provider.
 const providers = Services.providers.pipe(
-  Layer.provideMerge([ProviderStates.layer, settings]),
+  Layer.provideMerge([ProviderStates.layer, Services.limits, settings]),
   Layer.provide([PacerMemory.layer, reading])
 )
 
 const trials = AppConfig.layerFrom(({ providerTimeout, quarryProviders }) =>
   ProviderTrialsFile.layer({ path: quarryProviders, timeoutMs: Duration.toMillis(providerTimeout) })
 ).pipe(Layer.provide([UpstreamClient.layer, PacerMemory.layer]), Layer.provide(settings))
+
+const mailing = Invitations.layer.pipe(
+  Layer.provideMerge([SignIn.emails, Deployment.layer]),
+  Layer.provideMerge(storage)
+)
 
 export const layers = {
   settings,
@@ -53,7 +60,7 @@ export const layers = {
   trials,
   secrets: Layer.provideMerge(Storage.secretRotation, settings),
   storage,
-  mailing: Layer.provide(SignIn.emails, settings).pipe(Layer.provideMerge(storage)),
+  mailing,
   external: externalIndexes,
   crawling: Pages.web.pipe(Layer.provideMerge(storage)),
   reading,

@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as compat from "../compat/enabled.ts"
@@ -57,9 +57,17 @@ const pagesApi = Layer.unwrap(
   )
 )
 
+/** The routes of the operator's console, which exist only if it is on. */
+export const OperatorRoutes = Context.Reference<typeof api>("quarry/references/OperatorRoutes", {
+  defaultValue: () => Layer.empty
+})
+
+const operatorRoutes = Layer.unwrap(Effect.map(OperatorRoutes, (routes) => routes))
+
 export const service = Layer.mergeAll(
   api,
   pagesApi,
+  operatorRoutes,
   mcp.otherMethods,
   Site.layer,
   Discovery.layer,

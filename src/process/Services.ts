@@ -32,13 +32,17 @@ import * as Compat from "./Compat.ts"
 import * as Deployment from "./Deployment.ts"
 import * as Events from "./Events.ts"
 import * as Inspection from "./Inspection.ts"
+import * as OperatorConsole from "./OperatorConsole.ts"
 import * as Pages from "./Pages.ts"
 import * as Plans from "./Plans.ts"
 import * as SignIn from "./SignIn.ts"
 import * as SecretHeaders from "./secrets/SecretHeaders.ts"
 import * as Storage from "./store/Storage.ts"
 
-const limits = AppConfig.serviceFrom(Limits, ({ bulkBudget, providerTimeout }) => ({ bulkBudget, providerTimeout }))
+export const limits = AppConfig.serviceFrom(Limits, ({ bulkBudget, providerTimeout }) => ({
+  bulkBudget,
+  providerTimeout
+}))
 
 const shared = Layer.unwrap(
   Effect.gen(function* () {
@@ -116,7 +120,7 @@ const heartbeat = AppConfig.layerFrom(({ quarryCommit, redisUrl }) =>
 
 const planBooks = PlanBooks.layer.pipe(Layer.provide(Storage.background))
 
-export const layer = Layer.mergeAll(
+const services = Layer.mergeAll(
   Search.layer,
   Bulk.layer,
   Pages.layer,
@@ -146,3 +150,5 @@ export const layer = Layer.mergeAll(
     Plans.layer
   ])
 )
+
+export const layer = OperatorConsole.layer.pipe(Layer.provideMerge(services))

@@ -77,3 +77,12 @@ export const people = Layer.unwrap(
     )
   })
 ).pipe(Layer.provide([Storage.database, Ids.layer]))
+
+/** For the console: acts on people beside the sign-in that runs, and the emails about them. */
+export const operators = Layer.unwrap(
+  Effect.gen(function* () {
+    const { baseUrl } = yield* AppConfig
+    const { AUTH_SECRET: secrets } = yield* Keyrings
+    return PeopleBetterAuth.layer({ baseUrl, secrets })
+  })
+).pipe(Layer.provide([Storage.database, Ids.layer]), Layer.merge(emails))

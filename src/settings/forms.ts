@@ -1,4 +1,5 @@
 import { Array as Arr, Duration, Option, Redacted, Schema } from "effect"
+import type { IpNetwork } from "effect/net"
 import { isProviderAddress } from "../domain/accounts/singleSignOn.ts"
 import * as domain from "../domain/compat/CompatShape.ts"
 import { isPrivateNetwork, parseNetwork } from "../domain/net/Network.ts"
@@ -280,18 +281,31 @@ export const accountId = form(
 /** Every call without a key is compared with the whole list. */
 const maxNetworks = 100
 
-export const privateNetworks: Form<ReadonlyArray<string>> = {
+const networksThat = (
+  isAllowed: (network: IpNetwork.IpNetwork) => boolean,
+  takes: string
+): Form<ReadonlyArray<string>> => ({
   decode: (text) => {
     const networks = text.split(",").map((part) => part.trim())
     const isValid = networks.every((network) => {
       const parsed = parseNetwork(network)
-      return parsed !== undefined && isPrivateNetwork(parsed)
+      return parsed !== undefined && isAllowed(parsed)
     })
     return isValid && networks.length <= maxNetworks ? Option.some(networks) : Option.none()
   },
-  takes: `at most ${maxNetworks} private networks separated by commas, such as 172.16.0.0/12 or fd00::/8`,
+  takes: `at most ${maxNetworks} ${takes}`,
   hides: "nothing"
-}
+})
+
+export const privateNetworks = networksThat(
+  isPrivateNetwork,
+  "private networks separated by commas, such as 172.16.0.0/12 or fd00::/8"
+)
+
+export const networks = networksThat(
+  () => true,
+  "addresses or networks separated by commas, such as 192.0.2.0/24 or 2001:db8::/32"
+)
 
 type KeyValues = Readonly<Record<string, string>>
 

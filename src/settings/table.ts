@@ -144,6 +144,8 @@ export const table = {
     "on"
   ),
   quarryOperator: optional(forms.operatorName),
+  operatorConsole: setting(forms.oneOf(["on", "off"], "on or off"), "off"),
+  operatorNetworks: optional(forms.networks),
   logLevel: setting(logLevel, "Info"),
   logFormat: optional(forms.oneOf(["pretty", "json"], "pretty or json")),
   shutdownGrace: setting(

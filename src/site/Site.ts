@@ -4,6 +4,7 @@ import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from 
 import { NotFound } from "../domain/errors.ts"
 import type { TargetLabels } from "../domain/search/TargetLabels.ts"
 import { apiErrorResponse } from "../http/errors.ts"
+import { noRoute } from "../http/middleware/routeHint.ts"
 import { Sessions } from "../services/accounts/Sessions.ts"
 import { SignIn } from "../services/accounts/SignIn.ts"
 import { DashboardFiles, type Files } from "../services/operations/DashboardFiles.ts"
@@ -66,13 +67,15 @@ const unavailable = pageResponse(
 
 const contentTypes = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" }
 
+/** The document and the files of the pages below `base`. */
 const responsesOf = (
+  base: string,
   { imports, script, style, texts }: Files,
   { deliversEmails, hasPasswords, providers, signUpMode }: SignIn["Service"],
   targetLabels: TargetLabels,
   origin: string
 ) => {
-  const pathOf = (name: string): string => `${home}/assets/${name}`
+  const pathOf = (name: string): string => `${base}/assets/${name}`
   const addresses = { scriptPath: pathOf(script), importPaths: imports.map(pathOf), stylePath: pathOf(style) }
   return {
     document: assetResponse({
@@ -111,40 +114,52 @@ const toPassword = HttpServerResponse.redirect(`${home}/account`, { status: 303 
 
 const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))
 
-const isEntrance = (url: string): boolean => entrances.has((url.split("?", 1)[0] ?? "").replace(/\/+$/, ""))
+const pathOf = (url: string): string => url.split("?", 1).join("")
+
+const isEntrance = (url: string): boolean => entrances.has(pathOf(url).replace(/\/+$/, ""))
+
+/** The operator's console has its own routes, if it is on. */
+const isConsole = (url: string): boolean => /^\/dashboard\/operator(?:\/|$)/.test(pathOf(url))
 
 const isSignedOutBrowser = (headers: Headers.Headers, cookieName: string): boolean =>
   /\btext\/html\b/.test(headers.accept ?? "") && !`; ${headers.cookie ?? ""}`.includes(`; ${cookieName}=`)
 
-const toSignIn = (url: string) =>
+export const toSignIn = (url: string) =>
   HttpServerResponse.redirect(
     url.replace(/\/+$/, "") === home ? `${home}/sign-in` : `${home}/sign-in?${new URLSearchParams({ next: url })}`,
     { status: 303, headers: { vary: "accept, cookie", "cache-control": "no-store" } }
   )
 
+/** Responds with the document for every path below `base`, and with the files. */
+export const makePages = Effect.fnUntraced(function* (base: string, built: (typeof DashboardFiles)["Service"]) {
+  const signIn = yield* SignIn
+  const { origin } = yield* Deployment
+  const targetLabels = yield* NamedTargets
+  const responses = yield* Effect.cached(
+    Effect.map(built, (files) => responsesOf(base, files, signIn, targetLabels, origin))
+  )
+  const document = responses.pipe(
+    Effect.flatMap(({ document }) => document),
+    Effect.catchTag("DashboardUnavailable", () => Effect.succeed(unavailable))
+  )
+  const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+    responses.pipe(
+      Effect.flatMap(({ assets }) => assets.get(pathOf(url)) ?? notFound),
+      Effect.catchTag("DashboardUnavailable", () => notFound)
+    )
+  )
+  return { document, asset }
+})
+
 export const layer = Layer.unwrap(
   Effect.gen(function* () {
-    const signIn = yield* SignIn
-    const { origin } = yield* Deployment
-    const targetLabels = yield* NamedTargets
-    const responses = yield* Effect.cached(
-      Effect.map(yield* DashboardFiles, (files) => responsesOf(files, signIn, targetLabels, origin))
-    )
-    const document = responses.pipe(
-      Effect.flatMap(({ document }) => document),
-      Effect.catchTag("DashboardUnavailable", () => Effect.succeed(unavailable))
-    )
+    const { asset, document } = yield* makePages(home, yield* DashboardFiles)
     const { cookieName } = yield* Sessions
     /** Saves a signed-out browser the page's failing requests, after which it would go to the sign-in page anyway. */
-    const page = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) =>
-      isSignedOutBrowser(headers, cookieName) && !isEntrance(url) ? Effect.succeed(toSignIn(url)) : document
-    )
-    const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
-      responses.pipe(
-        Effect.flatMap(({ assets }) => assets.get(url.split("?", 1).join("")) ?? notFound),
-        Effect.catchTag("DashboardUnavailable", () => notFound)
-      )
-    )
+    const page = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
+      if (isConsole(url)) return apiErrorResponse(noRoute("GET", pathOf(url)))
+      return isSignedOutBrowser(headers, cookieName) && !isEntrance(url) ? Effect.succeed(toSignIn(url)) : document
+    })
     const llms = yield* textResponse("llms.txt", servedIndex)
     const llmsFull = yield* textResponse("llms-full.txt")
     return Layer.mergeAll(

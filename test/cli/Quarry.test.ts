@@ -15,7 +15,9 @@ import { AccountRemoval } from "../../src/services/accounts/AccountRemoval.ts"
 import { AccountError, Accounts } from "../../src/services/accounts/Accounts.ts"
 import { Activity } from "../../src/services/accounts/Activity.ts"
 import { Emails } from "../../src/services/accounts/Emails.ts"
+import { Invitations } from "../../src/services/accounts/Invitations.ts"
 import { type Member, Members } from "../../src/services/accounts/Members.ts"
+import { Operators } from "../../src/services/accounts/Operators.ts"
 import { People } from "../../src/services/accounts/People.ts"
 import { BillingBooks } from "../../src/services/billing/BillingBooks.ts"
 import { PaymentProvider, ProviderUnavailable } from "../../src/services/billing/PaymentProvider.ts"
@@ -69,6 +71,9 @@ const memberJson = ({ email, id, role, status }: Member) => ({ id, email, role, 
 
 const lastOwner = new LastOwner({ message: "The account must keep an owner." })
 
+const operator = { personId: "usr_1", email: "ada@example.com", role: "observer" as const, since: 0, by: "ann" }
+const operatorJson = { person: "usr_1", email: "ada@example.com", role: "observer", since: "1970-01-01T00:00:00.000Z" }
+
 const issued = { key, secret: Redacted.make("sk_test_secret") }
 
 const unknown = () => Effect.fail(new NotFound({ message: "There is no such thing." }))
@@ -85,7 +90,10 @@ const months = Array.from({ length: 6 }, (_, index) => ({
   searches: index < 4 ? 1_000 : undefined
 }))
 
-const noMail = Layer.mock(Emails, { delivers: false, send: () => Effect.void })
+const noMail = Layer.merge(
+  Layer.mock(Emails, { delivers: false, send: () => Effect.void }),
+  Layer.mock(Invitations, { resend: () => Effect.succeed(guest) })
+)
 
 /** Keeps the entries of changes that succeed, newest first. */
 const audit = Layer.sync(Audit, () => {
@@ -173,12 +181,20 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     Layer.mock(DocumentIndex, {
       load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
       stats: Effect.succeed({ documents: 3, byTarget: { beta_search: 1 } }),
+      remove: () => Effect.succeed(6),
       clear: Effect.succeed(3)
+    }),
+    Layer.mock(Operators, {
+      add: (email, role, by) => Effect.succeed({ ...operator, email, role, by }),
+      list: Effect.succeed([operator]),
+      remove: () => Effect.succeed(operator)
     }),
     Layer.mock(People, {
       endSessions: () => Effect.succeed(2),
       setEmail: () => Effect.void,
       resetFactors: (email) => Effect.succeed({ id: "usr_1", email }),
+      makeConfirmation: () => Effect.succeed({ personId: "usr_1", link: Redacted.make("http://quarry.test/token") }),
+      invitationsOf: () => Effect.succeed([{ accountId: "acc_1", memberId: "mem_2" }]),
       makeSignInLink: () =>
         Effect.succeed({ link: Redacted.make("http://quarry.test/oauth/confirm?token=t"), expiresAt: 1000 })
     }),
@@ -666,6 +682,11 @@ describe("quarry --json", () => {
       }
     ],
     ["person reset-factors --email ada@example.com --reason lost", { person: "usr_1", emailed: false }],
+    ["person resend-email --email grace@example.com", { confirmation: true, invitations: 1, emailed: false }],
+    ["operator add --email ada@example.com --by ann", { ...operatorJson, role: "operator", by: "ann" }],
+    ["operator add --email ada@example.com --role observer --by ann", { ...operatorJson, by: "ann" }],
+    ["operator list", { operators: [{ ...operatorJson, by: "ann" }] }],
+    ["operator remove --email ada@example.com", { ...operatorJson, by: "ann" }],
     ["replica forget rep_1", { id: "rep_1" }],
     ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
@@ -695,6 +716,8 @@ describe("quarry --json", () => {
     ],
     ["index stats", { documents: 3, by_target: { beta_search: 1 } }],
     ["index clear", { removed: 3 }],
+    ["index remove --url https://a.example/", { removed: 6 }],
+    ["index remove --site a.example", { removed: 0 }],
     ["index load data/starter-index.jsonl.gz", { loaded: 20_782, removed: 0, failed: 0, problems: [] }],
     ["ledger verify", { ok: true, discrepancies: [] }],
     [
@@ -848,6 +871,10 @@ describe("quarry audit", () => {
       { member: "mem_2", budget: null }
     ],
     ["person reset-factors --email ada@example.com --reason lost", "usr_1", { reason: "lost" }],
+    ["person resend-email --email grace@example.com", "usr_1", { confirmation: true, invitations: 1 }],
+    ["operator add --email ada@example.com", "usr_1", { role: "operator" }],
+    ["operator remove --email ada@example.com", "usr_1", { role: "observer" }],
+    ["index remove --site a.example --target beta_search", null, { site: "a.example", target: "beta_search" }],
     ["replica forget rep_1", "rep_1", {}],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],

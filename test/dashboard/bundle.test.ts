@@ -17,9 +17,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const gzippedKilobytes = (text: string): number => gzipSync(text, { level: 9 }).length / 1024
 
 /** The files of which the bundler makes the script. */
-const inputs = (): ReadonlyArray<string> => {
+const inputs = (entry = "main.tsx"): ReadonlyArray<string> => {
   const metafile = join(folder, "meta.json")
-  const args = ["main.tsx", ...DashboardFilesEsbuild.flags, `--metafile=${metafile}`, `--outdir=${folder}`]
+  const args = [entry, ...DashboardFilesEsbuild.flags, `--metafile=${metafile}`, `--outdir=${folder}`]
   execFileSync(DashboardFilesEsbuild.programPath(), args, { cwd: join(root, "src/dashboard") })
   return Object.keys(JSON.parse(readFileSync(metafile, "utf8")).inputs)
 }
@@ -27,10 +27,27 @@ const inputs = (): ReadonlyArray<string> => {
 /** `describeUserAgent` is also in emails. */
 const allowed = /^(?:[^.]|\.\.\/domain\/accounts\/userAgent\.ts$|\.\.\/\.\.\/node_modules\/(?:preact|@preact)\/)/
 
+/** The console also renders commands. */
+const allowedInConsole =
+  /^(?:[^.]|\.\.\/domain\/(?:accounts\/userAgent|operations\/commandLine)\.ts$|\.\.\/\.\.\/node_modules\/(?:preact|@preact)\/)/
+
 describe("the dashboard's files", () => {
   it("hold the dashboard and its libraries for browsers, and nothing of Effect or the server", () => {
     const others = inputs().filter((path) => !allowed.test(path))
     assert.deepStrictEqual(others, [])
+  })
+
+  it("R87: hold nothing of the operator's console, which has its own", () => {
+    assert.deepStrictEqual(
+      inputs("main.tsx").filter((path) => path.startsWith("operator/")),
+      []
+    )
+    const console = inputs("operator/main.tsx")
+    assert.include(console, "operator/main.tsx")
+    assert.deepStrictEqual(
+      console.filter((path) => !allowedInConsole.test(path)),
+      []
+    )
   })
 
   it.effect("weigh less than 62 kB of script at first and 15 kB of style, compressed", () =>

@@ -48,6 +48,7 @@ const argumentsOf = (id: string): Readonly<Record<string, string>> => ({
   "account export": `--id ${id}`,
   "key list": "--all",
   "member list": `--account ${id}`,
+  "operator list": "",
   "audit list": "",
   "index stats": "",
   "webhooks list": `--account ${id}`,

@@ -1,5 +1,5 @@
 import { Command } from "effect/cli"
-import { adjust } from "../credits/adjust.ts"
+import { adjustAccount } from "../credits/adjust.ts"
 import { writesAudit, writesMore, writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { grant } from "./credits.ts"
@@ -21,7 +21,7 @@ export const account = <E, R>({ exportAccount, reading, storage }: CommandLayers
       setPlan.pipe(writesMore, Command.provide(storage)),
       setEmail.pipe(writesMore, Command.provide(storage)),
       grant.pipe(writesMore, Command.provide(storage)),
-      adjust("account", "id").pipe(writesMore, Command.provide(storage)),
+      adjustAccount.pipe(writesMore, Command.provide(storage)),
       suspend.pipe(writesMore, Command.provide(storage)),
       resume.pipe(writesMore, Command.provide(storage)),
       signInLink.pipe(writesMore, Command.provide(storage)),

@@ -1,30 +1,21 @@
 import { Effect, Option, Redacted } from "effect"
-import { CliError, Command, Flag } from "effect/cli"
-import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
+import { CliError, Command } from "effect/cli"
 import { MemberChange } from "../../domain/accounts/MemberRequest.ts"
-import { roles } from "../../domain/accounts/Role.ts"
 import { decoder } from "../../domain/requests/fields.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type Member, Members } from "../../services/accounts/Members.ts"
+import * as acts from "../../services/operations/acts/members.ts"
+import { memberJson } from "../../services/operations/views/memberJson.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { accountId, email } from "../flags.ts"
-import { bodyOf, boundsText, budgetFlag, budgetJson, readBounds, targetsFlag } from "../keys/bounds.ts"
+import { bodyOf, boundsText, budgetFlag, readBounds, targetsFlag } from "../keys/bounds.ts"
 import type { CommandLayers } from "../layers.ts"
-import { CommandFailed, NotFound, print, table, textOf } from "../Output.ts"
+import { CommandFailed, print, table, textOf } from "../Output.ts"
+import { actFlags, roleFlag } from "../operations/actFlags.ts"
 import { audited } from "../operations/audited.ts"
+import { asOperator } from "../operations/operator.ts"
 
 const account = accountId("account")
-
-const role = Flag.Literals("role", roles).pipe(Flag.withDescription("What the member may do"))
-
-const memberJson = ({ bounds, email, id, role, spending, status }: Member) => ({
-  id,
-  email,
-  role,
-  status,
-  targets: bounds.targets ?? null,
-  budget: budgetJson({ bounds, spending })
-})
 
 const lines = (members: ReadonlyArray<Member>) =>
   table([
@@ -42,25 +33,11 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List the members and invitations of an account"))
 
-const find = Effect.fnUntraced(function* (accountId: string, email: string) {
-  const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(accountId))
-  const members = yield* Effect.flatMap(Members, (service) => service.list(id))
-  const member = members.find((it) => it.email === normalizeEmail(email))
-  return member ?? (yield* new NotFound({ message: `${email} is not a member of ${accountId}.` }))
-})
-
-/** Without the address, because audit entries outlive the account. */
-const auditOf = (command: string, subject: string, { id, role }: Member) => ({
-  command,
-  subject,
-  arguments: { member: id, role }
-})
-
 const failWith = (error: { readonly message: string }) => Effect.fail(new CommandFailed({ message: error.message }))
 
 const add = Command.make(
   "add",
-  { account, email, role },
+  { account, email, role: roleFlag },
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const members = yield* Members
@@ -70,7 +47,9 @@ const add = Command.make(
         rate_limited: failWith
       })
     )
-    const { link, member } = yield* audited(invited, ({ member }) => auditOf("member add", account.id, member))
+    const { link, member } = yield* audited(invited, ({ member }) =>
+      acts.memberRecord("member add", account.id, member)
+    )
     yield* print({ ...memberJson(member), link: Redacted.value(link) }, [
       Redacted.value(link),
       `This link was not emailed. The first person who opens it within seven days and chooses Join becomes ${member.role} of ${account.id}.`
@@ -80,26 +59,18 @@ const add = Command.make(
 
 const remove = Command.make(
   "remove",
-  { account, email },
+  actFlags["member remove"],
   Effect.fn(function* (input) {
-    const found = yield* find(input.account, input.email)
-    const members = yield* Members
-    const removed = members.remove(input.account, found.id).pipe(Effect.catchTag("last_owner", failWith))
-    const member = yield* audited(removed, (it) => auditOf("member remove", input.account, it))
+    const member = yield* asOperator(acts.removeMember(input)).pipe(Effect.catchTag("last_owner", failWith))
     yield* print(memberJson(member), [`Removed ${member.email}. Their sessions and apps in this account have ended.`])
   })
 ).pipe(Command.withDescription("Remove a member or an invitation from an account"))
 
 const setRole = Command.make(
   "role",
-  { account, email, role },
+  actFlags["member role"],
   Effect.fn(function* (input) {
-    const found = yield* find(input.account, input.email)
-    const members = yield* Members
-    const changed = members
-      .change(input.account, found.id, { role: input.role })
-      .pipe(Effect.catchTag("last_owner", failWith))
-    const member = yield* audited(changed, (it) => auditOf("member role", input.account, it))
+    const member = yield* asOperator(acts.setRole(input)).pipe(Effect.catchTag("last_owner", failWith))
     yield* print(memberJson(member), [`${member.email} is now ${member.role}. This takes effect at once.`])
   })
 ).pipe(Command.withDescription("Change the role of a member or an invitation"))
@@ -110,7 +81,7 @@ const bounds = Command.make(
   "bounds",
   { account, email, targets: targetsFlag("member"), budget: budgetFlag("member") },
   Effect.fn(function* (input) {
-    const found = yield* find(input.account, input.email)
+    const found = yield* acts.findMember(input.account, input.email)
     const members = yield* Members
     const flags = { ...input, budgetPeriod: "month" }
     const change = yield* Effect.fromResult(readBounds(flags, decodeBounds))

@@ -1,52 +1,44 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { htmlText, plainText } from "../../domain/emails/EmailBody.ts"
-import { Emails } from "../../services/accounts/Emails.ts"
-import { People } from "../../services/accounts/People.ts"
-import { AppConfig } from "../../settings/Settings.ts"
+import { plural } from "../../domain/text.ts"
+import * as people from "../../services/operations/acts/people.ts"
 import { writesMore } from "../effects.ts"
-import { email, reason } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
-import { NotFound, print } from "../Output.ts"
-import { audited } from "../operations/audited.ts"
-
-const bodyOf = (baseUrl: string) => ({
-  subject: "Your second factors for Quarry were removed",
-  paragraphs: [
-    "The operator of this server removed your authenticator app, your recovery codes and your passkeys, and ended your sessions. Sign in and set up a new second factor:"
-  ],
-  facts: [],
-  button: { text: "Open your account", href: `${baseUrl}/dashboard/account` },
-  ifUnexpected: "If you did not ask for this, change your password and tell the operator.",
-  links: []
-})
+import { CommandFailed, print } from "../Output.ts"
+import { actFlags } from "../operations/actFlags.ts"
+import { asOperator } from "../operations/operator.ts"
 
 const resetFactors = Command.make(
   "reset-factors",
-  { email, reason: reason("audit log") },
+  actFlags["person reset-factors"],
   Effect.fn(function* (input) {
-    const people = yield* People
-    const unknown = new NotFound({ message: `Nobody signs in with ${input.email}.` })
-    const reset = Effect.flatMap(people.resetFactors(input.email), (person) =>
-      person === undefined ? Effect.fail(unknown) : Effect.succeed(person)
-    )
-    const person = yield* audited(reset, ({ id }) => ({
-      command: "person reset-factors",
-      subject: id,
-      arguments: { reason: input.reason }
-    }))
-    const { baseUrl } = yield* AppConfig
-    const emails = yield* Emails
-    const body = bodyOf(baseUrl)
-    yield* emails.send({ to: person.email, subject: body.subject, text: plainText(body), html: htmlText(body) })
-    yield* print({ person: person.id, emailed: emails.delivers }, [
-      `Removed the authenticator app, the recovery codes and the passkeys of ${person.email}. All sessions ended.`
+    yield* print(yield* asOperator(people.resetFactors(input)), [
+      `Removed the authenticator app, the recovery codes and the passkeys of ${input.email}. All sessions ended.`
     ])
   })
 ).pipe(Command.withDescription("Remove the second factors of a person who lost all of them, and tell the person"))
 
+const resendEmail = Command.make(
+  "resend-email",
+  actFlags["person resend-email"],
+  Effect.fn(function* (input) {
+    const sent = yield* asOperator(people.resendEmail(input)).pipe(
+      Effect.catchTag("rate_limited", ({ message }) => Effect.fail(new CommandFailed({ message })))
+    )
+    const confirmation = sent.confirmation ? ["the link to confirm the address"] : []
+    const invitations = sent.invitations === 0 ? [] : [plural(sent.invitations, "invitation")]
+    const what = [...confirmation, ...invitations].join(" and ")
+    yield* print(sent, [
+      sent.emailed ? `Sent ${what} to ${input.email}.` : `Without SMTP_URL, the log has ${what} for ${input.email}.`
+    ])
+  })
+).pipe(Command.withDescription("Send the link to confirm an address, and open invitations, again"))
+
 export const person = <E, R>({ mailing }: CommandLayers<E, R>) =>
   Command.make("person").pipe(
     Command.withDescription("Help a person to sign in"),
-    Command.withSubcommands([resetFactors.pipe(writesMore, Command.provide(mailing))])
+    Command.withSubcommands([
+      resetFactors.pipe(writesMore, Command.provide(mailing)),
+      resendEmail.pipe(writesMore, Command.provide(mailing))
+    ])
   )

@@ -1,25 +1,18 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { Accounts } from "../../services/accounts/Accounts.ts"
-import { People } from "../../services/accounts/People.ts"
+import * as accounts from "../../services/operations/acts/accounts.ts"
 import { writesMore } from "../effects.ts"
-import { accountId } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print } from "../Output.ts"
-import { audited } from "../operations/audited.ts"
+import { actFlags } from "../operations/actFlags.ts"
+import { asOperator } from "../operations/operator.ts"
 
 const end = Command.make(
   "end",
-  { account: accountId("account") },
+  actFlags["sessions end"],
   Effect.fn(function* (input) {
-    const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
-    const people = yield* People
-    const ended = yield* audited(people.endSessions(account.id), (sessions) => ({
-      command: "sessions end",
-      subject: account.id,
-      arguments: { sessions }
-    }))
-    yield* print({ account_id: account.id, ended }, [`Ended ${ended} sessions and disconnected all apps.`])
+    const result = yield* asOperator(accounts.endSessions(input))
+    yield* print(result, [`Ended ${result.ended} sessions and disconnected all apps.`])
   })
 ).pipe(Command.withDescription("End all sessions of an account and disconnect its apps"))
 

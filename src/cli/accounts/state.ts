@@ -1,54 +1,40 @@
-import { Effect, Option, Redacted } from "effect"
-import { Command, Flag } from "effect/cli"
-import { AccountRemoval } from "../../services/accounts/AccountRemoval.ts"
+import { Effect, Redacted } from "effect"
+import { Command } from "effect/cli"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { People } from "../../services/accounts/People.ts"
-import { QueryLog } from "../../services/charging/QueryLog.ts"
-import { accountId, reason, requireYes, yes } from "../flags.ts"
+import * as accounts from "../../services/operations/acts/accounts.ts"
+import { accountId, requireYes } from "../flags.ts"
 import { print, time } from "../Output.ts"
+import { actFlags } from "../operations/actFlags.ts"
 import { audited } from "../operations/audited.ts"
+import { asOperator } from "../operations/operator.ts"
 import { printAccount } from "./output.ts"
-
-const id = accountId("id")
 
 export const suspend = Command.make(
   "suspend",
-  { id, reason: reason("audit log") },
+  actFlags["account suspend"],
   Effect.fn(function* (input) {
-    const accounts = yield* Accounts
-    const account = yield* audited(accounts.suspend(input.id), ({ id }) => ({
-      command: "account suspend",
-      subject: id,
-      arguments: { reason: input.reason }
-    }))
+    const account = yield* asOperator(accounts.suspend(input))
     yield* printAccount(account, "All its credentials stop working on every replica within 10 seconds.")
   })
 ).pipe(Command.withDescription("Reject all credentials of an account; its keys, credits, and log are kept"))
 
 export const resume = Command.make(
   "resume",
-  { id, reason: reason("audit log").pipe(Flag.optional) },
+  actFlags["account resume"],
   Effect.fn(function* (input) {
-    const accounts = yield* Accounts
-    const account = yield* audited(accounts.resume(input.id), ({ id }) => ({
-      command: "account resume",
-      subject: id,
-      arguments: { reason: Option.getOrUndefined(input.reason) }
-    }))
+    const account = yield* asOperator(accounts.resume(input))
     yield* printAccount(account, "Its credentials work again on every replica within 10 seconds.")
   })
 ).pipe(Command.withDescription("Lift the suspension of an account"))
 
 export const remove = Command.make(
   "delete",
-  { id, yes },
+  actFlags["account delete"],
   Effect.fn(function* (input) {
-    const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.id))
+    const account = yield* accounts.accountById(input.id)
     yield* requireYes(input.yes, `This deletes ${account.id} (${account.email || "no address"}) for good.`)
-    const removal = yield* AccountRemoval
-    yield* audited(removal.end(account.id), () => ({ command: "account delete", subject: account.id }))
-    yield* Effect.flatMap(QueryLog, (log) => log.erase(account.id))
-    yield* print({ account_id: account.id, deleted: true }, [
+    yield* print(yield* asOperator(accounts.remove({ id: account.id, yes: true })), [
       `Deleted ${account.id} and its personal data. Billing records are kept, and the address cannot start another trial.`
     ])
   })
@@ -56,7 +42,7 @@ export const remove = Command.make(
 
 export const signInLink = Command.make(
   "sign-in-link",
-  { id },
+  { id: accountId("id") },
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.id))
     const people = yield* People

@@ -1,40 +1,30 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { type Discrepancy, Ledger } from "../../services/credits/Ledger.ts"
+import { Ledger } from "../../services/credits/Ledger.ts"
+import * as credits from "../../services/operations/acts/credits.ts"
 import { writesMore } from "../effects.ts"
-import { reason, toggle } from "../flags.ts"
+import { reason } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table } from "../Output.ts"
+import { actFlags } from "../operations/actFlags.ts"
 import { audited } from "../operations/audited.ts"
 import { operator } from "../operations/operator.ts"
-import { adjust } from "./adjust.ts"
+import { adjustLedger } from "./adjust.ts"
 
-const toJson = ({ accountId, expected, found, what }: Discrepancy) => ({ account_id: accountId, what, expected, found })
-
-const toTable = (discrepancies: ReadonlyArray<Discrepancy>) =>
+const toTable = (discrepancies: ReadonlyArray<ReturnType<typeof credits.discrepancyJson>>) =>
   table([
     ["ACCOUNT", "WHAT", "EXPECTED", "FOUND"],
-    ...discrepancies.map((discrepancy) => [
-      discrepancy.accountId,
-      discrepancy.what,
-      `${discrepancy.expected}`,
-      `${discrepancy.found}`
-    ])
+    ...discrepancies.map(({ account_id, expected, found, what }) => [account_id, what, `${expected}`, `${found}`])
   ])
 
 const verify = Command.make(
   "verify",
-  {
-    full: toggle("full", "Read every entry, including closed months")
-  },
-  Effect.fn(function* ({ full }) {
-    const discrepancies = yield* Effect.flatMap(Ledger, (ledger) => (full ? ledger.verifyFully : ledger.verify))
-    const isSound = discrepancies.length === 0
-    yield* print(
-      { ok: isSound, discrepancies: discrepancies.map(toJson) },
-      isSound ? ["All accounts match their records."] : toTable(discrepancies)
-    )
-    if (!isSound) {
+  actFlags["ledger verify"],
+  Effect.fn(function* (input) {
+    const found = yield* credits.verify(input)
+    const { discrepancies, ok } = found
+    yield* print(found, ok ? ["All accounts match their records."] : toTable(discrepancies))
+    if (!ok) {
       return yield* new CommandFailed({
         message: `The ledger does not match its records. Discrepancies: ${discrepancies.length}. Find the cause before you run ledger repair.`
       })
@@ -59,9 +49,10 @@ const repair = Command.make(
       subject: input.accountId,
       arguments: { keep: input.keep, reason: input.reason, repaired: found.length }
     }))
+    const json = repaired.map(credits.discrepancyJson)
     yield* print(
-      { account_id: input.accountId, repaired: repaired.map(toJson) },
-      repaired.length === 0 ? [`${input.accountId} matches its records. Nothing was repaired.`] : toTable(repaired)
+      { account_id: input.accountId, repaired: json },
+      json.length === 0 ? [`${input.accountId} matches its records. Nothing was repaired.`] : toTable(json)
     )
   })
 ).pipe(Command.withDescription("Repair an account that does not match its records"))
@@ -71,7 +62,7 @@ export const ledger = <E, R>({ storage }: CommandLayers<E, R>) =>
     Command.withDescription("Verify and correct the credit ledger"),
     Command.withSubcommands([
       verify.pipe(writesMore, Command.provide(storage)),
-      adjust("ledger", "account").pipe(writesMore, Command.provide(storage)),
+      adjustLedger.pipe(writesMore, Command.provide(storage)),
       repair.pipe(writesMore, Command.provide(storage))
     ])
   )

@@ -8,11 +8,14 @@ import { type DocumentProblem, type DocumentSource, explainProblem } from "../..
 import * as LocalPages from "../../layers/index/LocalPages.ts"
 import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
 import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
+import { removeDocuments } from "../../services/operations/acts/deployment.ts"
 import { writesMore, writesNothing } from "../effects.ts"
 import { optionalText, requireYes, toggle } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
+import { actFlags } from "../operations/actFlags.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
+import { asOperator } from "../operations/operator.ts"
 import { crawl } from "./crawl.ts"
 import { withProgress } from "./loadProgress.ts"
 import { stats } from "./stats.ts"
@@ -252,6 +255,15 @@ const clear = Command.make(
   })
 ).pipe(Command.withDescription("Remove all documents"))
 
+const remove = Command.make(
+  "remove",
+  actFlags["index remove"],
+  Effect.fn(function* (input) {
+    const result = yield* asOperator(removeDocuments(input))
+    yield* print(result, [`Removed ${count(result.removed)}.`])
+  })
+).pipe(Command.withDescription("Remove a document, or all documents of a site"))
+
 export const documents = <E, R>({ crawling, external, reading, storage }: CommandLayers<E, R>) =>
   Command.make("index").pipe(
     Command.withDescription("Manage the documents of the built-in index"),
@@ -259,6 +271,7 @@ export const documents = <E, R>({ crawling, external, reading, storage }: Comman
       load.pipe(writesMore, Command.provide(Layer.merge(storage, external))),
       crawl.pipe(writesMore, Command.provide(crawling)),
       stats.pipe(writesNothing, Command.provide(reading)),
+      remove.pipe(writesMore, Command.provide(storage)),
       clear.pipe(writesMore, Command.provide(storage))
     ])
   )

@@ -47,9 +47,6 @@ export const readBounds = (
 
 type Bounded = Pick<ApiKey, "bounds" | "spending">
 
-export const budgetJson = ({ bounds: { budget }, spending }: Bounded) =>
-  budget === undefined ? null : { ...budget, spent: spending?.credits ?? 0 }
-
 /** Empty without bounds. */
 export const boundsText = ({ bounds: { budget, expiresAt, networks, targets }, spending }: Bounded): string =>
   [

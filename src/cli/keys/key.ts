@@ -4,47 +4,25 @@ import { budgetPeriods } from "../../domain/credits/Budget.ts"
 import { type ApiKey, keyModes } from "../../domain/keys/ApiKey.ts"
 import { maxGraceSeconds } from "../../domain/keys/grace.ts"
 import { ApiKeyChange, maxNameCodePoints } from "../../domain/keys/NewKey.ts"
+import { between } from "../../domain/operations/acts.ts"
 import { decoder } from "../../domain/requests/fields.ts"
 import { plural } from "../../domain/text.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { type IssuedKey, KeyStore } from "../../services/keys/KeyStore.ts"
+import * as acts from "../../services/operations/acts/keys.ts"
+import { keyJson } from "../../services/operations/views/keyJson.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import {
-  accountId,
-  between,
-  nextLines,
-  nextOf,
-  optionalText,
-  page,
-  requireOne,
-  requireYes,
-  toggle,
-  yes
-} from "../flags.ts"
+import { accountId, nextLines, nextOf, optionalText, page, requireOne, requireYes, toggle, yes } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
+import { keyId } from "../operations/actFlags.ts"
 import { audited } from "../operations/audited.ts"
-import { bodyOf, boundsText, budgetFlag, budgetJson, readBounds, targetsFlag, wrongBounds } from "./bounds.ts"
+import { asOperator } from "../operations/operator.ts"
+import { bodyOf, boundsText, budgetFlag, readBounds, targetsFlag, wrongBounds } from "./bounds.ts"
 
-const id = Flag.String("id").pipe(Flag.withDescription("Key id: key_…"))
+const id = keyId
 const account = accountId("account")
-
-const keyJson = (key: ApiKey) => ({
-  id: key.id,
-  account_id: key.accountId,
-  label: key.label,
-  mode: key.mode,
-  hint: key.hint,
-  created_at: time(key.createdAt),
-  created_by: key.createdBy ?? null,
-  last_used_at: time(key.lastUsedAt),
-  revoked_at: time(key.revokedAt),
-  expires_at: time(key.bounds.expiresAt),
-  budget: budgetJson(key),
-  targets: key.bounds.targets ?? null,
-  networks: key.bounds.networks ?? null
-})
 
 const printIssued = ({ key, secret }: IssuedKey) =>
   print({ id: key.id, secret: Redacted.value(secret), label: key.label, mode: key.mode }, [
@@ -152,12 +130,7 @@ const list = Command.make(
 )
 
 const revokeOne = Effect.fnUntraced(function* (id: string) {
-  const store = yield* KeyStore
-  const key = yield* audited(store.revoke(id), ({ accountId, id }) => ({
-    command: "key revoke",
-    subject: id,
-    arguments: { account: accountId }
-  }))
+  const key = yield* asOperator(acts.revoke({ id }))
   yield* print(keyJson(key), [`Revoked ${key.id}. It stops working everywhere within 10 seconds.`])
 })
 

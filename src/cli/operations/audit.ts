@@ -1,9 +1,10 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { between } from "../../domain/operations/acts.ts"
 import { Audit } from "../../services/operations/Audit.ts"
 import { auditJson } from "../../services/operations/views/auditJson.ts"
 import { writesNothing } from "../effects.ts"
-import { between, limit, moment, nextLines, nextOf, optionalText } from "../flags.ts"
+import { limit, moment, nextLines, nextOf, optionalText } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 

@@ -1,37 +1,8 @@
-import { Effect } from "effect"
-import { Audit, type AuditRecord } from "../../services/operations/Audit.ts"
-import { operator } from "./operator.ts"
+import type { Effect } from "effect"
+import * as acts from "../../services/operations/audited.ts"
+import { asOperator } from "./operator.ts"
 
-/** Undefined arguments are left out of the audit log. */
-type Arguments = Readonly<Record<string, AuditRecord["arguments"][string] | undefined>>
+export const audited = <A, E, R>(change: Effect.Effect<A, E, R>, commandOf: (result: A) => acts.Command) =>
+  asOperator(acts.audited(change, commandOf))
 
-export interface Command extends Pick<AuditRecord, "command" | "subject"> {
-  /** Must not contain secrets, email addresses, or key names: audit entries outlive the account. */
-  readonly arguments?: Arguments
-}
-
-const withoutUndefined = (all: Arguments): AuditRecord["arguments"] =>
-  Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-
-const toRecord = (by: string, { arguments: all = {}, ...command }: Command): AuditRecord => ({
-  ...command,
-  operator: by,
-  arguments: withoutUndefined(all)
-})
-
-/** Commits the change and its audit record in one transaction. `Audit.recorded` lists the restrictions. */
-export const audited = Effect.fnUntraced(function* <A, E, R>(
-  change: Effect.Effect<A, E, R>,
-  commandOf: (result: A) => Command
-) {
-  const by = yield* operator
-  const audit = yield* Audit
-  return yield* audit.recorded(change, (result) => toRecord(by, commandOf(result)))
-})
-
-/** For commands that cannot run in one transaction. */
-export const recordFirst = Effect.fnUntraced(function* (command: Command) {
-  const by = yield* operator
-  const audit = yield* Audit
-  yield* audit.append(toRecord(by, command))
-})
+export const recordFirst = (command: acts.Command) => asOperator(acts.recordFirst(command))

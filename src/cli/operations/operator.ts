@@ -1,5 +1,6 @@
 import { Context, Effect, Option, Schema } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
+import { CurrentOperator } from "../../services/operations/CurrentOperator.ts"
 import { operatorNamePattern } from "../../settings/forms.ts"
 import { AppConfig } from "../../settings/Settings.ts"
 
@@ -21,3 +22,7 @@ export const operator = Effect.gen(function* () {
   const by = Option.getOrUndefined(yield* By) ?? (yield* AppConfig).quarryOperator
   return by ?? (yield* SystemUser)
 })
+
+/** Runs an act in the name of whoever runs the command. */
+export const asOperator = <A, E, R>(act: Effect.Effect<A, E, R>) =>
+  Effect.provideServiceEffect(act, CurrentOperator, operator)

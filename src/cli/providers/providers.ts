@@ -1,32 +1,19 @@
-import { Duration, Effect } from "effect"
+import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { namesOf } from "../../domain/providers/providerNames.ts"
-import { type Capabilities, type Codes, toJson } from "../../domain/search/Capabilities.ts"
-import { QueryText, type SearchRequest } from "../../domain/search/SearchRequest.ts"
+import type { Capabilities, Codes } from "../../domain/search/Capabilities.ts"
+import { QueryText } from "../../domain/search/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
-import { ProviderStates } from "../../services/providers/ProviderStates.ts"
+import { checkedSearch, checkProviders, checksJson } from "../../services/operations/acts/deployment.ts"
 import {
   type MissingPath,
   ProviderTrials,
   type ShownRequest,
   type Trial
 } from "../../services/providers/ProviderTrials.ts"
-import { AppConfig } from "../../settings/Settings.ts"
 import { writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, section, table, withoutControls } from "../Output.ts"
-
-/** A search with results on every engine. */
-const request: SearchRequest = {
-  target: "alpha_search",
-  query: "web search",
-  geo: "us",
-  locale: "en-us",
-  page: 1,
-  num: 10,
-  safe: "off",
-  source: undefined
-}
 
 const codes = (one: string, many: string, known: Codes): string => {
   if (known === "none") return `no ${one}`
@@ -53,23 +40,10 @@ const check = Command.make(
   "check",
   {},
   Effect.fn(function* () {
-    const { providerTimeout } = yield* AppConfig
-    const states = yield* ProviderStates
-    const checks = yield* states.check(request, Duration.toMillis(providerTimeout))
+    const checks = yield* checkProviders
     const failed = checks.filter(({ refusal }) => refusal !== undefined).length
     yield* print(
-      {
-        ok: failed === 0,
-        providers: checks.map((check) => ({
-          ...namesOf(check.state),
-          ok: check.refusal === undefined,
-          rows: check.rows ?? null,
-          ms: check.durationMs,
-          refusal:
-            check.refusal === undefined ? null : { reason: check.refusal.reason, message: check.refusal.message },
-          serves: check.state.capabilities === undefined ? null : toJson(check.state.capabilities)
-        }))
-      },
+      checksJson(checks),
       table([
         ["PROVIDER", "ENGINE", "RESULT", "ROWS", "MS", "SERVES"],
         ...checks.map((check) => [
@@ -125,7 +99,7 @@ const tryProvider = Command.make(
   },
   Effect.fn(function* ({ name, query }) {
     const trials = yield* ProviderTrials
-    const trial = yield* trials.run(name, { ...request, query })
+    const trial = yield* trials.run(name, { ...checkedSearch, query })
     const { durationMs, missing, refusal, rows, status } = trial
     const isOk = refusal === undefined && missing.every(({ member }) => member !== "response.rows")
     yield* print(

@@ -1,21 +1,16 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
-import type { NotFound } from "../../domain/errors.ts"
+import type { FieldsOf } from "../../domain/operations/acts.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
+import * as acts from "../../services/operations/acts/webhooks.ts"
 import { queuesJson } from "../../services/operations/views/queuesJson.ts"
 import { type EndpointQueue, EventBooks } from "../../services/webhooks/EventBooks.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { accountId, optionalText } from "../flags.ts"
+import { accountId } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
-import { audited } from "../operations/audited.ts"
-
-const flags = {
-  account: accountId("account"),
-  endpoint: optionalText("endpoint", "Only this webhook of the account: whk_…")
-}
-
-type Chosen = { readonly account: string; readonly endpoint: Option.Option<string> }
+import { actFlags } from "../operations/actFlags.ts"
+import { asOperator } from "../operations/operator.ts"
 
 const stateOf = ({ endpoint, pausedAt }: EndpointQueue): string => {
   if (pausedAt !== undefined) return "paused"
@@ -25,7 +20,7 @@ const stateOf = ({ endpoint, pausedAt }: EndpointQueue): string => {
 
 const list = Command.make(
   "list",
-  { account: flags.account },
+  { account: accountId("account") },
   Effect.fn(function* (input) {
     const account = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.account))
     const queues = yield* Effect.flatMap(EventBooks, (books) => books.queues(account.id))
@@ -44,53 +39,32 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List an account's webhooks with their pending and failed deliveries"))
 
-/** Changes the chosen queues and records it. Fails if the account does not exist. */
-const change = Effect.fnUntraced(function* <A>(
-  { account, endpoint }: Chosen,
-  command: string,
-  run: (accountId: string, endpointId: string | undefined) => Effect.Effect<A, NotFound>,
-  figures: (result: A) => Readonly<Record<string, number>> = () => ({})
-) {
-  const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(account))
-  const endpointId = Option.getOrUndefined(endpoint)
-  const result = yield* audited(run(id, endpointId), (result) => ({
-    command,
-    subject: id,
-    arguments: { endpoint: endpointId, ...figures(result) }
-  }))
-  return { json: { account_id: id, endpoint_id: endpointId ?? null }, name: endpointId ?? id, result }
-})
+const queueOf = ({ account, endpoint }: FieldsOf<"webhooks pause">): string => endpoint ?? account
 
-const pausing = (name: "pause" | "resume", paused: boolean, message: (queue: string) => string) =>
-  Command.make(
-    name,
-    flags,
-    Effect.fn(function* (input) {
-      const books = yield* EventBooks
-      const { json, name: queue } = yield* change(input, `webhooks ${name}`, (id, endpoint) =>
-        books.pause(id, endpoint, paused)
-      )
-      yield* print({ ...json, paused }, [message(queue)])
-    })
-  )
-
-const pause = pausing(
+const pause = Command.make(
   "pause",
-  true,
-  (queue) => `Paused deliveries of ${queue}. Attempts in flight end within 20 seconds. To continue: webhooks resume.`
+  actFlags["webhooks pause"],
+  Effect.fn(function* (input) {
+    yield* print(yield* asOperator(acts.pause(input)), [
+      `Paused deliveries of ${queueOf(input)}. Attempts in flight end within 20 seconds. To continue: webhooks resume.`
+    ])
+  })
 ).pipe(Command.withDescription("Pause sending to an account's webhooks; pending deliveries are kept"))
 
-const resume = pausing("resume", false, (queue) => `Resumed deliveries of ${queue}.`).pipe(
-  Command.withDescription("Resume sending to an account's webhooks")
-)
+const resume = Command.make(
+  "resume",
+  actFlags["webhooks resume"],
+  Effect.fn(function* (input) {
+    yield* print(yield* asOperator(acts.resume(input)), [`Resumed deliveries of ${queueOf(input)}.`])
+  })
+).pipe(Command.withDescription("Resume sending to an account's webhooks"))
 
 const drop = Command.make(
   "drop",
-  flags,
+  actFlags["webhooks drop"],
   Effect.fn(function* (input) {
-    const books = yield* EventBooks
-    const { json, name, result } = yield* change(input, "webhooks drop", books.drop, (deliveries) => ({ deliveries }))
-    yield* print({ ...json, dropped: result }, [`Dropped ${result} pending deliveries of ${name}.`])
+    const result = yield* asOperator(acts.drop(input))
+    yield* print(result, [`Dropped ${result.dropped} pending deliveries of ${queueOf(input)}.`])
   })
 ).pipe(Command.withDescription("Drop the pending deliveries of an account's webhooks; they count as failed"))
 

@@ -9,6 +9,9 @@ export type Plan = typeof Plan.Type
 export type PaidPlan = Exclude<Plan, "trial">
 export const paidPlans = ["starter", "growth", "business", "custom"] as const satisfies ReadonlyArray<PaidPlan>
 
+/** A higher number is a typing mistake. */
+export const maxConcurrency = 10_000
+
 export interface PlanTerms {
   /** Searches per period. Undefined: agreed with each account. */
   readonly quota: number | undefined

@@ -5,7 +5,7 @@ import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
 import { confirmPath } from "../../domain/accounts/OAuth.ts"
 import { People, PersonError } from "../../services/accounts/People.ts"
 import { Ids } from "../../services/Ids.ts"
-import { idRow, idRows, rowOf } from "../sql/Rows.ts"
+import { idRow, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
 import { dieOnSqlError, inTransaction } from "../sql/Transaction.ts"
 import { endTokens } from "./betterAuth/EndTokens.ts"
 import type { SecretOptions } from "./betterAuth/Options.ts"
@@ -88,16 +88,37 @@ const personOf = Effect.fnUntraced(function* (deps: Deps, { email, id }: Account
   return claim.person ?? (yield* makePerson(deps, email))
 })
 
+const makeLink = Effect.fnUntraced(function* (deps: Deps, personId: string) {
+  const token = yield* makeToken(deps)
+  const [{ secret }] = deps.secrets.values()
+  const stored = yield* expiryRow(storeResetToken(deps.sql, secret, token, personId))
+  const page = new URL(confirmPath, deps.baseUrl)
+  page.searchParams.set("token", token)
+  return { link: Redacted.make(page.href), expiresAt: stored?.expires_at.getTime() ?? 0 }
+})
+
 const makeSignInLink = (deps: Deps) =>
   Effect.fn("People.makeSignInLink")(function* (account: Account) {
     if (account.email === "") return yield* PersonError.withoutAddress(account.id)
-    const token = yield* makeToken(deps)
-    const [{ secret }] = deps.secrets.values()
-    const stored = yield* expiryRow(storeResetToken(deps.sql, secret, token, yield* personOf(deps, account)))
-    const page = new URL(confirmPath, deps.baseUrl)
-    page.searchParams.set("token", token)
-    return { link: Redacted.make(page.href), expiresAt: stored?.expires_at.getTime() ?? 0 }
+    return yield* makeLink(deps, yield* personOf(deps, account))
   }, inTransaction(deps.sql))
+
+const makeConfirmation = (deps: Deps) =>
+  Effect.fn("People.makeConfirmation")(function* (email: string) {
+    const person = yield* idRow(deps.sql`
+      select id from auth_users where email = ${normalizeEmail(email)} and not email_verified`)
+    if (person === undefined) return undefined
+    return { personId: person.id, link: (yield* makeLink(deps, person.id)).link }
+  }, inTransaction(deps.sql))
+
+const invitationRows = rowsOf(Schema.Struct({ id: Schema.String, account_id: Schema.String }))
+
+const invitationsOf = ({ sql }: Deps): People["Service"]["invitationsOf"] =>
+  Effect.fn("People.invitationsOf")(function* (email) {
+    const rows = yield* invitationRows(sql`
+      select id, account_id from members where email = ${normalizeEmail(email)} order by created_at`)
+    return rows.map(({ account_id: accountId, id }) => ({ accountId, memberId: id }))
+  }, dieOnSqlError)
 
 /** Does not load the sign-in library. */
 export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<People, never, SqlClient.SqlClient | Ids> =>
@@ -109,6 +130,8 @@ export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<People, 
         endSessions: endSessions(deps),
         setEmail: setEmail(deps),
         resetFactors: resetFactors(deps),
+        makeConfirmation: makeConfirmation(deps),
+        invitationsOf: invitationsOf(deps),
         makeSignInLink: makeSignInLink(deps)
       })
     })

@@ -7,6 +7,7 @@ import { NotFound, unauthorized } from "../../domain/errors.ts"
 import { freshFor, maxListedSessions, Sessions } from "../../services/accounts/Sessions.ts"
 import type { Keyring } from "../../services/operations/Keyrings.ts"
 import { AccountRow, toAccount } from "../sql/accounts/AccountsSql.ts"
+import { hasSecondFactor } from "../sql/accounts/secondFactor.ts"
 import { joinMemberBounds, MemberBoundsRow, memberBoundsColumns, toMemberBounds } from "../sql/keys/MemberBounds.ts"
 import { inActivity } from "../sql/Requester.ts"
 import { columnsOf, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
@@ -45,8 +46,7 @@ const authenticate = ({ requiresSecondFactor, secrets, sql }: Deps): Sessions["S
       sessionRow(sql`
           select ${sql.literal(accountColumns)}, ${sql.literal(memberBoundsColumns)}, s.id as session_id, s.user_id, m.id as member_id, m.role,
             s.created_at > clock_timestamp() - ${Duration.toMillis(freshFor)} * interval '1 millisecond' as is_fresh,
-            exists (select from auth_authenticators f where f.user_id = s.user_id and f.verified)
-              or exists (select from auth_passkeys p where p.user_id = s.user_id) as has_second_factor
+            ${sql.literal(hasSecondFactor("s.user_id"))} as has_second_factor
           from auth_sessions s
           join members m on m.user_id = s.user_id and m.account_id = s.account_id
           join accounts a on a.id = s.account_id and a.deleted_at is null

@@ -94,7 +94,8 @@ const migrations: Readonly<Record<string, Migration>> = {
     discard: true
   }),
   "0008_second_factors": runFile("second_factors.sql"),
-  "0009_sign_in_places": runFile("sign_in_places.sql")
+  "0009_sign_in_places": runFile("sign_in_places.sql"),
+  "0010_operators": Effect.forEach(["console.sql", "functions/accounts/account_events.sql"], runFile, { discard: true })
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import * as IdsLayer from "../../layers/Ids.ts"
 import * as AccountsSql from "../../layers/sql/accounts/AccountsSql.ts"
 import * as ActivitySql from "../../layers/sql/accounts/ActivitySql.ts"
+import * as OperatorsSql from "../../layers/sql/accounts/OperatorsSql.ts"
 import * as BillingBooksSql from "../../layers/sql/billing/BillingBooksSql.ts"
 import * as LedgerSql from "../../layers/sql/credits/LedgerSql.ts"
 import * as PlanBooksSql from "../../layers/sql/credits/PlanBooksSql.ts"
@@ -107,6 +108,7 @@ const stores = (options: { readonly reports: boolean; readonly writes: boolean }
     DocumentIndexSql.layer,
     QueryLogSql.layer,
     LogRetentionSql.layer,
+    OperatorsSql.layer,
     ReplicasSql.layer
   ).pipe(
     Layer.provideMerge(keyrings(options)),

@@ -1,6 +1,6 @@
 import { Context, Effect } from "effect"
 import type { Account } from "../../domain/accounts/Account.ts"
-import type { PaidPlan, Plan, PlanTable } from "../../domain/credits/Plan.ts"
+import { maxConcurrency, type PaidPlan, type Plan, type PlanTable } from "../../domain/credits/Plan.ts"
 import { NotFound } from "../../domain/errors.ts"
 import { OperatorError } from "../../domain/OperatorError.ts"
 
@@ -78,9 +78,6 @@ export class Accounts extends Context.Service<
 
 export const noSuchAccount = (idOrEmail: string): NotFound =>
   new NotFound({ message: `There is no account ${idOrEmail}.` })
-
-/** A higher number is a typing mistake. */
-export const maxConcurrency = 10_000
 
 interface ChosenTerms {
   readonly quota: number

@@ -41,6 +41,14 @@ export class People extends Context.Service<
     readonly setEmail: (account: Pick<Account, "email" | "id">, email: string) => Effect.Effect<void, PersonError>
     /** Removes all second factors and ends all sessions of the person. Undefined for an unknown address. */
     readonly resetFactors: (email: string) => Effect.Effect<{ readonly id: string; readonly email: string } | undefined>
+    /** A new link for a person whose address is not confirmed. Undefined if there is none with this address. */
+    readonly makeConfirmation: (
+      email: string
+    ) => Effect.Effect<{ readonly personId: string; readonly link: Redacted.Redacted } | undefined>
+    /** The invitations of an address that were not accepted. */
+    readonly invitationsOf: (
+      email: string
+    ) => Effect.Effect<ReadonlyArray<{ readonly accountId: string; readonly memberId: string }>>
     /**
      * Creates a link to set the password of the account's address and sign in. Creates the person if nobody has signed up
      * for the account. Fails if the account has members, but none with this address.

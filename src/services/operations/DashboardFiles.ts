@@ -13,10 +13,16 @@ export interface Files {
 /** The files cannot be built on this machine. The message is for the operator. */
 export class DashboardUnavailable extends Data.TaggedError("DashboardUnavailable")<{ readonly message: string }> {}
 
+const notPart = Effect.fail(new DashboardUnavailable({ message: "The dashboard is not part of this process." }))
+
 /** Built once per process. Without a layer there is no dashboard. */
 export const DashboardFiles = Context.Reference<Effect.Effect<Files, DashboardUnavailable>>(
   "quarry/references/DashboardFiles",
-  {
-    defaultValue: () => Effect.fail(new DashboardUnavailable({ message: "The dashboard is not part of this process." }))
-  }
+  { defaultValue: () => notPart }
+)
+
+/** Of the operator's console. A separate bundle, so that the customers' scripts have nothing of it. */
+export const ConsoleFiles = Context.Reference<Effect.Effect<Files, DashboardUnavailable>>(
+  "quarry/references/ConsoleFiles",
+  { defaultValue: () => notPart }
 )

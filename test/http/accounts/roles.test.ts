@@ -7,12 +7,9 @@ import { dashboardHeader } from "../../../src/domain/accounts/CallingPage.ts"
 import { ownerOnly, type Role, roles } from "../../../src/domain/accounts/Role.ts"
 import { Api } from "../../../src/http/Api.ts"
 import { acceptedCredentials, allowedRoles } from "../../../src/http/Callers.ts"
-import { AuthRoutes } from "../../../src/services/accounts/AuthRoutes.ts"
 import { Members } from "../../../src/services/accounts/Members.ts"
-import { Sessions } from "../../../src/services/accounts/Sessions.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
-import { baseUrl, services } from "../../support/accounts/memberServices.ts"
-import { makeBrowser } from "../../support/accounts/SignIn.ts"
+import { baseUrl, makePerson, services } from "../../support/accounts/memberServices.ts"
 import { makeEmail } from "../../support/api/searches.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 
@@ -35,21 +32,6 @@ const routes: ReadonlyArray<Route> = Object.values(Api.groups)
   )
   .filter(({ endpoint }) => acceptedCredentials(endpoint).includes("session"))
   .sort((a, b) => Number(a.name === "account.remove") - Number(b.name === "account.remove"))
-
-const makePerson = Effect.gen(function* () {
-  const email = yield* makeEmail
-  const browser = makeBrowser()
-  const site = { baseUrl, routes: yield* AuthRoutes }
-  yield* browser.signUp(site, email)
-  yield* Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql`update auth_users set email_verified = true where email = ${email}`
-  )
-  const sessions = yield* Sessions
-  const token = browser.cookies.get(sessions.cookieName) ?? assert.fail("no session")
-  const principal = yield* sessions.authenticate(Redacted.make(token))
-  return { email, principal, cookie: `${sessions.cookieName}=${token}` }
-})
 
 const tokenIn = (link: Redacted.Redacted) =>
   Redacted.make(new URL(Redacted.value(link)).searchParams.get("token") ?? assert.fail("no token"))

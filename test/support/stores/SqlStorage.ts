@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import * as Ids from "../../../src/layers/Ids.ts"
 import * as AccountsSql from "../../../src/layers/sql/accounts/AccountsSql.ts"
 import * as ActivitySql from "../../../src/layers/sql/accounts/ActivitySql.ts"
+import * as OperatorsSql from "../../../src/layers/sql/accounts/OperatorsSql.ts"
 import * as BillingBooksSql from "../../../src/layers/sql/billing/BillingBooksSql.ts"
 import * as HoldsSql from "../../../src/layers/sql/credits/HoldsSql.ts"
 import * as LedgerSql from "../../../src/layers/sql/credits/LedgerSql.ts"
@@ -82,6 +83,7 @@ export const replica = () =>
     HoldsSql.layer,
     LogRetentionSql.layer,
     OperatorLogSql.layer,
+    OperatorsSql.layer,
     ReplicasSql.layer,
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))

@@ -1,6 +1,7 @@
 import { Clock, Duration, Effect, Metric, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { confirmPath, endSessionPath } from "../../../domain/accounts/OAuth.ts"
+import { confirmationOf } from "../../../domain/emails/confirmation.ts"
 import { type EmailBody, htmlText, momentText, plainText } from "../../../domain/emails/EmailBody.ts"
 import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
@@ -177,14 +178,7 @@ export const makeMail = Effect.fnUntraced(function* (
     page.searchParams.set("token", token)
     const callback = callbackOf(new URL(url, baseUrl))
     if (callback !== undefined) page.searchParams.set("callbackURL", callback)
-    request(requester, "confirmation", user.email, {
-      subject: "Confirm your email address for Quarry",
-      paragraphs: [
-        "Someone signed up for Quarry with this email address. If this was you, open this link within one hour to confirm the address and choose your password:"
-      ],
-      button: { text: "Confirm the address", href: page.href },
-      ifUnexpected: "If this was not you, ignore this email. The address stays unconfirmed."
-    })
+    request(requester, "confirmation", user.email, confirmationOf(page.href))
   })
 
   const runInBackground = yield* makeRunInBackground

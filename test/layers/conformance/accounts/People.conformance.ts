@@ -2,7 +2,9 @@ import { assert, type Vitest } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as PeopleBetterAuth from "../../../../src/layers/auth/PeopleBetterAuth.ts"
+import * as OperatorsSql from "../../../../src/layers/sql/accounts/OperatorsSql.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
+import { Operators } from "../../../../src/services/accounts/Operators.ts"
 import { People } from "../../../../src/services/accounts/People.ts"
 import type { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
@@ -40,6 +42,47 @@ const tokenIn = (link: Redacted.Redacted): string => new URL(Redacted.value(link
 
 /** What an operator may do to the people behind accounts, over any database. */
 export const peopleConformance = (it: Vitest.MethodsNonLive<Services>): void => {
+  it.effect("R87: a person becomes an operator, changes the role, and is one until removed or deleted", () =>
+    Effect.gen(function* () {
+      const operators = Context.get(yield* Layer.build(OperatorsSql.layer), Operators)
+      const replica = yield* makeReplica()
+      const { browser, email } = yield* aPerson(replica)
+      const { personId } = yield* browser.whoAmI(replica)
+      assert.isUndefined(yield* operators.find(personId))
+      assert.strictEqual((yield* Effect.flip(operators.remove(email)))._tag, "not_found")
+      assert.strictEqual((yield* Effect.flip(operators.add("nobody@example.com", "operator", "ann")))._tag, "not_found")
+      const added = yield* operators.add(email.toUpperCase(), "operator", "ann")
+      assert.deepInclude(added, { personId, email, role: "operator", by: "ann" })
+      assert.deepInclude(yield* operators.add(email, "observer", "bob"), { role: "observer", by: "ann" })
+      assert.deepStrictEqual(yield* operators.find(personId), { email, role: "observer", hasSecondFactor: false })
+      assert.deepInclude(yield* operators.list, { ...added, role: "observer" })
+      yield* operators.remove(email)
+      assert.isUndefined(yield* operators.find(personId))
+      yield* operators.add(email, "observer", "ann")
+      yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`delete from auth_users where id = ${personId}`)
+      assert.notInclude(
+        (yield* operators.list).map((operator) => operator.email),
+        email
+      )
+    })
+  )
+
+  it.effect("only an unconfirmed person gets a new link to confirm the address, and the link works", () =>
+    Effect.gen(function* () {
+      const people = yield* makePeople
+      const replica = yield* makeReplica()
+      const { email } = yield* aPerson(replica)
+      const sql = yield* SqlClient.SqlClient
+      const confirmation = yield* people.makeConfirmation(email)
+      const token = tokenIn(confirmation?.link ?? assert.fail("no link"))
+      assert.strictEqual(yield* replica.signIn.addressOfLink(Redacted.make(token)), email)
+      yield* sql`update auth_users set email_verified = true where email = ${email}`
+      assert.isUndefined(yield* people.makeConfirmation(email))
+      assert.isUndefined(yield* people.makeConfirmation("nobody@example.com"))
+      assert.deepStrictEqual(yield* people.invitationsOf(email), [])
+    })
+  )
+
   it.effect("every session of a person ends, on every replica at once, and nobody else's", () =>
     Effect.gen(function* () {
       const people = yield* makePeople

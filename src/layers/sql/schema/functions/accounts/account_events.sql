@@ -78,7 +78,7 @@ begin
   return null;
 end $$;
 
--- Shows an operator's command to the account that it was for, without the operator's name and reason.
+-- Shows an operator's command to the account that it was for, or to those of the person, without the operator's name and reason.
 create or replace function account_events_of_command() returns trigger language plpgsql as $$
 begin
   perform account_event_add(
@@ -88,6 +88,7 @@ begin
     select id as account from accounts where id = new.subject
     union all select account_id from api_keys where id = new.subject
     union all select account_id from webhook_endpoints where id = new.subject
+    union all select account_id from members where user_id = new.subject and starts_with(new.command, 'person ')
   ) as t;
   return null;
 end $$;
