@@ -29,7 +29,7 @@ export const routes = Layer.merge(
 
 type Used = ActServices | Credentials | Operators | RateLimiter | Sessions | SignInService
 
-/** What the routes use. The listener builds them later, apart from the services. */
+/** Selects what the routes use. The listener builds them later, apart from the services. */
 const used = (all: Context.Context<Used>): Context.Context<Used> =>
   Context.merge(acts.actServices(all), Context.pick(Credentials, Operators, RateLimiter, Sessions, SignInService)(all))
 

@@ -4,7 +4,7 @@ import { namesOf } from "../../domain/providers/providerNames.ts"
 import type { Capabilities, Codes } from "../../domain/search/Capabilities.ts"
 import { QueryText } from "../../domain/search/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
-import { checkedSearch, checkProviders, checksJson } from "../../services/operations/acts/deployment.ts"
+import { checkedSearch, checkProviders, checksJson } from "../../services/providers/checkProviders.ts"
 import {
   type MissingPath,
   ProviderTrials,

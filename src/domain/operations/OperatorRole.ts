@@ -1,3 +1,3 @@
-/** What a person may do in the operator's console: everything, or only read. */
+/** A person's part in the operator's console: an observer only reads. */
 export const operatorRoles = ["operator", "observer"] as const
 export type OperatorRole = (typeof operatorRoles)[number]

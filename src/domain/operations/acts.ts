@@ -63,7 +63,7 @@ const account = { account: Id }
 const member = { account: Id, email: Email }
 const queue = { account: Id, endpoint: Schema.optional(Id) }
 
-/** What operators change with a command or in the console. A field is named like its flag, in snake case. */
+/** The changes that have both a command and a button. A field is named like its flag, in snake case. */
 const fields = {
   "account suspend": { ...id, reason: Reason },
   "account resume": { ...id, reason: Schema.optional(Reason) },

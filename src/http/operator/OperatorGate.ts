@@ -22,7 +22,7 @@ const operatorsOnly = new ForbiddenTo({
   message: "Observers can only read. Ask an operator to do this, or to run: operator add --role operator"
 })
 
-/** Why this person may not change anything now. Undefined if the person may. */
+/** The reason for which this person may not change anything now. Undefined if the person may. */
 export const denialOfActs = ({ isFresh, role }: CurrentConsoleUser["Service"]) => {
   if (role !== "operator") return operatorsOnly
   return isFresh ? undefined : freshSignInRequired

@@ -1,14 +1,9 @@
-import { Duration, Effect, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { NotFound } from "../../../domain/errors.ts"
 import { CommandFailed } from "../../../domain/OperatorError.ts"
 import type { FieldsOf } from "../../../domain/operations/acts.ts"
 import { baseOf } from "../../../domain/pages/pageAddress.ts"
-import { namesOf } from "../../../domain/providers/providerNames.ts"
-import { toJson } from "../../../domain/search/Capabilities.ts"
-import type { SearchRequest } from "../../../domain/search/SearchRequest.ts"
 import { DocumentIndex } from "../../index/DocumentIndex.ts"
-import { Limits } from "../../providers/Limits.ts"
-import { type ProviderCheck, ProviderStates } from "../../providers/ProviderStates.ts"
 import { audited, recordFirst } from "../audited.ts"
 import { Replicas } from "../Replicas.ts"
 
@@ -26,37 +21,6 @@ export const forgetReplica = Effect.fnUntraced(function* ({ id }: FieldsOf<"repl
   })
   yield* audited(change, () => ({ command: "replica forget", subject: id }))
   return { id }
-})
-
-/** A search with results on every engine. */
-export const checkedSearch: SearchRequest = {
-  target: "alpha_search",
-  query: "web search",
-  geo: "us",
-  locale: "en-us",
-  page: 1,
-  num: 10,
-  safe: "off",
-  source: undefined
-}
-
-/** Not recorded: it changes nothing. */
-export const checkProviders = Effect.gen(function* () {
-  const { providerTimeout } = yield* Limits
-  const states = yield* ProviderStates
-  return yield* states.check(checkedSearch, Duration.toMillis(providerTimeout))
-})
-
-export const checksJson = (checks: ReadonlyArray<ProviderCheck>) => ({
-  ok: checks.every(({ refusal }) => refusal === undefined),
-  providers: checks.map((check) => ({
-    ...namesOf(check.state),
-    ok: check.refusal === undefined,
-    rows: check.rows ?? null,
-    ms: check.durationMs,
-    refusal: check.refusal === undefined ? null : { reason: check.refusal.reason, message: check.refusal.message },
-    serves: check.state.capabilities === undefined ? null : toJson(check.state.capabilities)
-  }))
 })
 
 /** The address below which the documents of a site are. A host alone has two, of which documents may use either. */

@@ -13,6 +13,7 @@ import type { QueryLog } from "../../charging/QueryLog.ts"
 import type { CorrectionImpossible, GrantDiffers, Ledger } from "../../credits/Ledger.ts"
 import type { DocumentIndex } from "../../index/DocumentIndex.ts"
 import type { KeyStore } from "../../keys/KeyStore.ts"
+import { checkProviders, checksJson } from "../../providers/checkProviders.ts"
 import type { ProviderStates } from "../../providers/ProviderStates.ts"
 import type { EventBooks } from "../../webhooks/EventBooks.ts"
 import type { Audit } from "../Audit.ts"
@@ -78,7 +79,7 @@ const table: { readonly [Name in ActName]: (act: ActOf<Name>) => Performed } = {
   "webhooks resume": webhooks.resume,
   "webhooks drop": webhooks.drop,
   "replica forget": deployment.forgetReplica,
-  "providers check": () => Effect.map(deployment.checkProviders, deployment.checksJson),
+  "providers check": () => Effect.map(checkProviders, checksJson),
   "ledger verify": credits.verify,
   "index remove": deployment.removeDocuments
 }
