@@ -32,7 +32,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [6, "member_bounds"],
   [7, "member_usage"],
   [8, "second_factors"],
-  [9, "sign_in_places"]
+  [9, "sign_in_places"],
+  [10, "operators"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */
