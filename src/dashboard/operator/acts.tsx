@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals"
 import { useState } from "preact/hooks"
+import { commandLine } from "../../domain/operations/commandLine.ts"
 import { call, explain } from "../api/client.ts"
 import { readAgain } from "../app/session.ts"
 import { submitting, useForm } from "../app/useForm.ts"
@@ -11,7 +12,6 @@ import { Menu } from "../components/ui/Menu.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { announce } from "../components/ui/Toast.tsx"
 import type { Act } from "./api.ts"
-import { commandLine } from "./commandLine.ts"
 import { mayAct } from "./console.ts"
 
 export interface ActField {

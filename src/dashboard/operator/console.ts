@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals"
+import { commandLine } from "../../domain/operations/commandLine.ts"
 import { call, type Result } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
 import { usePolling } from "../app/polling.ts"
@@ -35,3 +36,7 @@ export const mayAct = computed(() => operator.value?.ok === true && operator.val
 /** Reads again while the page is visible, for as long as it is open. */
 export const useLive = ({ refresh }: { readonly refresh: () => void }): void =>
   usePolling(true, refresh, { everyMs: 15_000, maxMs: Number.POSITIVE_INFINITY })
+
+/** A command that only reads, with the flags that have a value. */
+export const commandText = (command: string, flags: Readonly<Record<string, string | boolean>>): string =>
+  commandLine({ command, ...Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== "")) })

@@ -1,9 +1,7 @@
-import type { Act } from "./acts.ts"
-
-// Without Effect, because the console's page imports it.
+// Without Effect, because the pages of the console import it.
 
 /** Names that the command line does not write as a flag. */
-const positional: ReadonlySet<string> = new Set(["replica forget id"])
+const positional: ReadonlySet<string> = new Set(["replica forget id", "account search text", "index load source"])
 
 /** Quotes for a POSIX shell. */
 const quoted = (text: string): string => (/^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
@@ -15,8 +13,14 @@ const flagOf = (name: string, value: unknown): string => {
   return text.startsWith("-") ? `${flag}=${quoted(text)}` : `${flag} ${quoted(text)}`
 }
 
-/** The command that does the same as the act. */
-export const commandLine = ({ command, ...fields }: Act): string => {
+/** A command, and its flags in snake case. An act is one. */
+export interface CommandFields {
+  readonly command: string
+  readonly [flag: string]: unknown
+}
+
+/** The command as a line for a shell. */
+export const commandLine = ({ command, ...fields }: CommandFields): string => {
   const words = Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || value === false) return []
     return [positional.has(`${command} ${name}`) ? quoted(String(value)) : flagOf(name, value)]

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks"
+import { commandLine } from "../../../domain/operations/commandLine.ts"
 import { call, explain } from "../../api/client.ts"
 import { useRoute } from "../../app/resource.ts"
 import { useForm } from "../../app/useForm.ts"
@@ -11,12 +12,17 @@ import { Loaded } from "../../components/ui/States.tsx"
 import { formatDuration, formatPercent, formatRelative } from "../../format.ts"
 import { ActButton } from "../acts.tsx"
 import type { Provider } from "../api.ts"
-import { commandLine } from "../commandLine.ts"
 import { useLive } from "../console.ts"
 import { pauseProvider } from "../offers.ts"
 import { AsCommand, RecordTable, When } from "../parts.tsx"
 
-const State = ({ cool_down: coolDown, last_success_at: success, paused, replicas }: Provider) => {
+const State = ({
+  cool_down: coolDown,
+  last_refusal: refusal,
+  last_success_at: success,
+  paused,
+  replicas
+}: Provider) => {
   if (paused !== null) {
     return (
       <>
@@ -24,11 +30,11 @@ const State = ({ cool_down: coolDown, last_success_at: success, paused, replicas
       </>
     )
   }
-  if (coolDown === null && replicas.open === 0) return <Badge kind="ok" text="works" />
-  const isDown = replicas.closed === 0 && replicas.half_open === 0
+  if (replicas.open + replicas.half_open === 0) return <Badge kind="ok" text="works" />
   return (
     <>
-      <Badge kind={isDown ? "bad" : "slow"} text={isDown ? "down" : "partly down"} /> {coolDown?.reason}.{" "}
+      <Badge kind={replicas.closed === 0 ? "bad" : "slow"} text={replicas.closed === 0 ? "down" : "partly down"} />{" "}
+      {coolDown?.reason ?? refusal?.reason}.{" "}
       {success === null ? (
         "It never answered."
       ) : (
@@ -36,7 +42,7 @@ const State = ({ cool_down: coolDown, last_success_at: success, paused, replicas
           Last success: <When at={success} />.
         </>
       )}{" "}
-      {coolDown?.until && `Next attempt ${formatRelative(coolDown.until)}.`}
+      {coolDown?.until ? `Next attempt ${formatRelative(coolDown.until)}.` : "The next search tries it again."}
     </>
   )
 }

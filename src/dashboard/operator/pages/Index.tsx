@@ -13,8 +13,7 @@ import { PageHeader } from "../../components/ui/PageHeader.tsx"
 import { Loaded } from "../../components/ui/States.tsx"
 import { plural } from "../../format.ts"
 import { ActButton } from "../acts.tsx"
-import { commandText } from "../commandLine.ts"
-import { mayAct } from "../console.ts"
+import { commandText, mayAct } from "../console.ts"
 import { removeDocuments, targetOptions } from "../offers.ts"
 import { AsCommand, RecordTable } from "../parts.tsx"
 import { addPiece, type Counted, lastLineOf, piecesOf } from "../pieces.ts"
@@ -69,7 +68,7 @@ const LoadForm = () => {
         )}
       </FieldFrame>
       <SelectField label="Target" value={target} options={targetOptions} onChange={setTarget} />
-      <AsCommand line={commandText("index load", { target }, file?.name ?? "documents.jsonl")} />
+      <AsCommand line={commandText("index load", { source: file?.name ?? "documents.jsonl", target })} />
       {problem !== undefined && <Notice text={problem} />}
       {progress && <Report {...progress} />}
       <div class="actions">

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks"
+import { commandLine } from "../../../domain/operations/commandLine.ts"
 import { call, explain } from "../../api/client.ts"
 import { useRoute } from "../../app/resource.ts"
 import { useForm } from "../../app/useForm.ts"
@@ -9,7 +10,6 @@ import { Notice } from "../../components/ui/Notice.tsx"
 import { PageHeader } from "../../components/ui/PageHeader.tsx"
 import { Loaded } from "../../components/ui/States.tsx"
 import type { Verification } from "../api.ts"
-import { commandLine } from "../commandLine.ts"
 import { AsCommand, Details, RecordTable, Verified } from "../parts.tsx"
 
 const verify = { command: "ledger verify" }

@@ -9,8 +9,7 @@ import { Field } from "../../components/ui/Field.tsx"
 import { PageHeader } from "../../components/ui/PageHeader.tsx"
 import { Loaded } from "../../components/ui/States.tsx"
 import { plural } from "../../format.ts"
-import { commandText } from "../commandLine.ts"
-import { requestPath } from "../console.ts"
+import { commandText, requestPath } from "../console.ts"
 import { AsCommand, Details, RecordTable } from "../parts.tsx"
 
 type Found = Answer<"GET /v1/operator/requests/{id}">

@@ -4,8 +4,7 @@ import { useRoute } from "../../app/resource.ts"
 import { Choice } from "../../components/ui/Choice.tsx"
 import { Toggle } from "../../components/ui/Toggle.tsx"
 import { dayMs, startOfDay } from "../../credits/figures.ts"
-import { commandText } from "../commandLine.ts"
-import { customerPath } from "../console.ts"
+import { commandText, customerPath } from "../console.ts"
 import { plans } from "../offers.ts"
 import { filter, ListPage, queryOf, RecordTable } from "../parts.tsx"
 
@@ -20,12 +19,16 @@ const customerFilters = {
 
 export const CustomersPage = () => {
   const { after, ...query } = queryOf({ ...customerFilters, after: undefined })
-  const { text, ...flags } = query
+  const { plan, suspended, text } = query
   return (
     <ListPage
       title="Customers"
       lead="Everybody with an account, newest first."
-      line={text === "" ? commandText("account list", flags) : commandText("account search", {}, text)}
+      line={
+        text === ""
+          ? commandText("account list", { plan, suspended: suspended === "true" })
+          : commandText("account search", { text })
+      }
       filters={customerFilters}
       resource={useRoute("GET /v1/operator/customers", { query: { ...query, after, limit: 50 } })}
     >
