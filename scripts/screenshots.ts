@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { codeOf } from "../test/support/accounts/totp.ts"
 
 /*
- * Makes the pictures of README.md from the running product: the first start of the embedded store, a sign-in with the link
+ * Makes the pictures of the documents from the running product: the first start of the embedded store, a sign-in with the link
  * that it prints, and searches through the API. Takes the main pages in light and dark, on a phone and in 4K into
  * `.screenshots`, for people to look at. Then makes the pictures that a test compares pages with. `npm run screenshots`
  * takes about three minutes and needs Chromium.
@@ -49,6 +50,13 @@ const viewedPages = (entryId: string): Readonly<Record<string, string>> => ({
   webhooks: "/webhooks",
   billing: "/billing",
   account: "/account",
+  "operator-now": "/operator",
+  "operator-customers": "/operator/customers",
+  "operator-engines": "/operator/engines",
+  "operator-request": `/operator/request/${entryId}`,
+  "operator-money": "/operator/money",
+  "operator-audit": "/operator/audit",
+  "operator-settings": "/operator/settings",
   "sign-in": "/sign-in",
   "not-found": "/nothing"
 })
@@ -73,21 +81,38 @@ const pictures: ReadonlyArray<{
         .first()
         .waitFor()
     }
+  },
+  { name: "operator-now", path: "/dashboard/operator", prepare: asItOpens },
+  {
+    name: "operator-act",
+    path: "/dashboard/operator/customers",
+    prepare: async (page) => {
+      await page.getByRole("row").nth(1).getByRole("link").click()
+      await page.getByRole("button", { name: "Give credits" }).click()
+      await page.getByLabel("Credits", { exact: true }).fill("500")
+      await page.getByLabel("Reason").fill("outage of 3 March")
+    }
   }
 ]
 
-/** The key and the link of the first start's JSON lines, once both are there. */
-const readGreeting = (server: ChildProcess): Promise<{ readonly key: string; readonly link: string }> =>
+/** The server's lines, once each pattern matches. */
+const readUntil = (server: ChildProcess, ...patterns: ReadonlyArray<RegExp>): Promise<string> =>
   new Promise((resolve, reject) => {
     let output = ""
     server.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output += text
-      const [key] = /sk_live_\w+/.exec(output) ?? []
-      const [, link] = /"link":"([^"]+)"/.exec(output) ?? []
-      if (key !== undefined && link !== undefined) resolve({ key, link })
+      if (patterns.every((pattern) => pattern.test(output))) resolve(output)
     })
     server.once("exit", () => reject(new Error(`the server ended: ${output}`)))
   })
+
+const [keyPattern, linkPattern] = [/sk_live_\w+/, /"link":"([^"]+)"/]
+
+/** The key and the link of the first start's JSON lines, once both are there. */
+const readGreeting = async (server: ChildProcess): Promise<{ readonly key: string; readonly link: string }> => {
+  const output = await readUntil(server, keyPattern, linkPattern)
+  return { key: keyPattern.exec(output)?.[0] ?? "", link: linkPattern.exec(output)?.[1] ?? "" }
+}
 
 const signIn = async (context: BrowserContext, link: string): Promise<void> => {
   const page = await context.newPage()
@@ -96,6 +121,19 @@ const signIn = async (context: BrowserContext, link: string): Promise<void> => {
   await page.getByRole("button", { name: "Save password" }).click()
   await page.getByRole("heading", { name: "Overview" }).waitFor()
   await page.close()
+}
+
+/** Makes the person an operator: a command needs the embedded store for itself, so the server starts again. */
+const makeOperator = async ({ request }: BrowserContext): Promise<void> => {
+  const post = (path: string, data: object) => request.post(origin + path, { data, headers: { origin } })
+  const { totpURI } = await (await post("/api/auth/two-factor/enable", {})).json()
+  await post("/api/auth/two-factor/verify-totp", { code: codeOf(totpURI) })
+  const { email } = await (await request.get(`${origin}/v1/me`)).json()
+  server.kill("SIGTERM")
+  await once(server, "exit")
+  execFileSync(join(root, "bin/quarry"), ["operator", "add", "--email", email], { env })
+  server = start()
+  await readUntil(server, /listens at/)
 }
 
 const takePictures = async (context: BrowserContext): Promise<void> => {
@@ -127,10 +165,17 @@ const takeViews = async (browser: Browser, signedIn: BrowserContext, entryId: st
 }
 
 const data = mkdtempSync(join(tmpdir(), "quarry-screenshots-"))
-const server = spawn(join(root, "bin/quarry-server"), [], {
-  env: { PATH: process.env.PATH, PORT: `${port}`, ADMIN_PORT: "0", DATA_DIR: join(data, "store"), LOG_FORMAT: "json" },
-  stdio: ["ignore", "pipe", "inherit"]
-})
+const env = {
+  PATH: process.env.PATH,
+  PORT: `${port}`,
+  ADMIN_PORT: "0",
+  DATA_DIR: join(data, "store"),
+  LOG_FORMAT: "json",
+  OPERATOR_CONSOLE: "on"
+}
+const start = (): ChildProcess =>
+  spawn(join(root, "bin/quarry-server"), [], { env, stdio: ["ignore", "pipe", "inherit"] })
+let server = start()
 const executablePath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((path) => existsSync(path)) ?? ""
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"], timeout: 120_000 })
 try {
@@ -145,6 +190,7 @@ try {
   const context = await browser.newContext({ viewport: { width: 1280, height: 960 }, deviceScaleFactor: 1 })
   context.setDefaultTimeout(120_000)
   await signIn(context, link)
+  await makeOperator(context)
   await takePictures(context)
   await takeViews(browser, context, entryId)
 } finally {
