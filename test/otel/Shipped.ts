@@ -19,9 +19,14 @@ export interface Rule {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-export const rules: ReadonlyArray<Rule> = readYaml<{
+/** A file of rules, as Prometheus reads it. */
+export interface Rules {
   readonly groups: ReadonlyArray<{ readonly rules: ReadonlyArray<Rule> }>
-}>("prometheus/rules.yml").groups.flatMap((group) => group.rules)
+}
+
+export const rulesIn = ({ groups }: Rules): ReadonlyArray<Rule> => groups.flatMap(({ rules }) => rules)
+
+export const rules = rulesIn(readYaml<Rules>("prometheus/rules.yml"))
 
 interface Target {
   readonly expr?: string

@@ -1,10 +1,18 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
+import { parse } from "yaml"
 import { outputs, rulesFile } from "../../scripts/alerts.ts"
 import { files } from "../../scripts/dashboards.ts"
 import { withMatchers } from "../../scripts/promql.ts"
 import { compose } from "../support/processes/OperatorTool.ts"
 import * as Shipped from "./Shipped.ts"
+
+/** The label matchers of each selector of an expression. */
+const matchersIn = (expr: string): ReadonlyArray<string> =>
+  withMatchers(expr, () => "mark")
+    .split("{mark")
+    .slice(1)
+    .map((rest) => rest.slice(0, rest.indexOf("}")))
 
 describe("the dashboards", () => {
   it("are those that `npm run dashboards` makes", () => {
@@ -30,11 +38,9 @@ describe("the dashboards", () => {
     for (const { panels, title } of Shipped.dashboards) {
       for (const { expr } of panels.flatMap(({ targets }) => targets ?? [])) {
         if (expr === undefined) continue
-        const selectors = withMatchers(expr, () => "mark")
-          .split("{mark")
-          .slice(1)
+        const selectors = matchersIn(expr)
         assert.isNotEmpty(selectors)
-        for (const rest of selectors) assert.match(rest, /^,job=~"\$job"/, `${title}: ${expr}`)
+        for (const matchers of selectors) assert.match(matchers, /^,job=~"\$job"/, `${title}: ${expr}`)
       }
     }
   })
@@ -71,6 +77,24 @@ describe("the alerts", () => {
   it("are those that `npm run alerts` makes", () => {
     for (const { path, text } of outputs)
       assert.strictEqual(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"), text(), path)
+  })
+
+  it("read the series of their deployment alone, and carry its labels, under every selector", () => {
+    const other = 'job="search",namespace="prod"'
+    const others: Shipped.Rules = parse(rulesFile(other))
+    for (const [rules, selector, labels] of [
+      [Shipped.rules, 'job="quarry"', { job: "quarry" }],
+      [Shipped.rulesIn(others), other, { job: "search", namespace: "prod" }]
+    ] as const) {
+      assert.isNotEmpty(rules)
+      for (const { alert, expr, labels: found, record } of rules) {
+        const name = alert ?? record ?? expr
+        assert.deepInclude(found, labels, name)
+        const selectors = matchersIn(expr)
+        assert.isNotEmpty(selectors, name)
+        for (const matchers of selectors) assert.isTrue(`${matchers},`.startsWith(`,${selector},`), `${name}: ${expr}`)
+      }
+    }
   })
 
   it("refuse a selector that is not PromQL, and take a metric without braces, with them, or with matchers", () => {
