@@ -3,6 +3,7 @@ import LongestFirst from "./test/support/LongestFirst.ts"
 
 const integration = "**/*.integration.test.ts"
 const dashboard = "dashboard/**/*.integration.test.ts"
+const layers = "layers/**/*.integration.test.ts"
 const system = "**/*.system.test.ts"
 
 // Tests that kill, freeze and time real servers get a second try in the gate, where other work can slow them by a factor of
@@ -35,7 +36,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/quarry-tests` },
     // What the service logs matters only where a test fails.
     silent: "passed-only",
-    // Every test is in one of them. `npm test` runs the first three, and `npm run test:all`, which the gate runs, all four.
+    // Every test is in one of them. `npm test` runs all but the last, and `npm run test:all`, which the gate runs, all.
     projects: [
       {
         extends: true,
@@ -52,9 +53,20 @@ export default defineConfig({
         test: {
           name: "integration",
           include: [`test/${integration}`],
-          exclude: [`test/${dashboard}`],
+          exclude: [`test/${dashboard}`, `test/${layers}`],
           globalSetup,
           retry
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "layers",
+          include: [`test/${layers}`],
+          globalSetup,
+          retry,
+          // A worker of its own took 1.7 s of CPU time more for each file.
+          isolate: false
         }
       },
       {

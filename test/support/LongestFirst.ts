@@ -1,6 +1,12 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** Files that took more than a minute in the gate, with their hooks; then the other kinds by duration. */
+/**
+ * Files of one project follow each other. Otherwise a worker that keeps its modules would end, because it serves the next
+ * file only if that is of its project.
+ */
+const projects = ["system", "dashboard", "layers", "integration", "in-process"]
+
+/** Files that took more than a minute in the gate, with their hooks. */
 const longest = [
   "e2e/torture/cost.system",
   "deploy/image.system",
@@ -34,14 +40,12 @@ const longest = [
   "dashboard/account.integration",
   "dashboard/whole/faults.system",
   "dashboard/billing.integration",
-  "dashboard/whole/layout.system",
-  ".system.test.ts",
-  ".integration.test.ts"
+  "dashboard/whole/layout.system"
 ]
 
-const placeOf = ({ moduleId }: TestSpecification): number => {
+const placeOf = ({ moduleId, project }: TestSpecification): number => {
   const place = longest.findIndex((part) => moduleId.includes(part))
-  return place < 0 ? longest.length : place
+  return projects.indexOf(project.name) * (longest.length + 1) + (place < 0 ? longest.length : place)
 }
 
 /** Starts the slowest files first, so that no worker waits at the end for a file that started last. */
