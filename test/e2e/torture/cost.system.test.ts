@@ -9,8 +9,8 @@ import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 /** A loaded machine takes several times as long as the minute of CPU time that the requests need. */
 const timeout = 1_800_000
 
-/** Four rounds have the same seeds in each run, and four have new seeds. */
-const rounds = 8
+/** Three rounds have the same seeds in each run, and two have new seeds. */
+const rounds = 5
 
 /** Each run tries one mistake. `npm run torture -- --mutations` tries all of them. */
 const seed = Date.now() % 100_000
