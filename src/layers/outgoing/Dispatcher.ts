@@ -2,13 +2,10 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { Agent, buildConnector, Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
 import * as Connection from "./Connection.ts"
+import { maxHeadBytes, maxInformational } from "./Exchange.ts"
 
 /** If the caller gives up earlier, the next caller uses the connection. */
 const connectTimeoutMs = 10_000
-
-const maxHeadBytes = 16 * 1024
-
-const maxInformational = 8
 
 const connector =
   (limits: Connection.ConnectionLimits, opening: Set<() => void>): buildConnector.connector =>

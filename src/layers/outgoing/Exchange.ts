@@ -9,8 +9,6 @@ import { codingOf } from "./ContentCoding.ts"
 export interface ExchangeLimits {
   /** For DNS, connection, request and response together. */
   readonly timeout: Duration.Duration
-  readonly maxHeadBytes: number
-  readonly maxInformational: number
   /** Limit for the body, both compressed and decompressed. With 0 the connection is closed after the head. */
   readonly maxBodyBytes: number
   readonly cutsBody?: boolean | undefined
@@ -46,6 +44,9 @@ export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly limit?: "bytes" | "time"
 }> {}
 
+export const maxHeadBytes = 16 * 1024
+export const maxInformational = 8
+
 /** Chunks of a body that are allowed however short they are. */
 const freeChunks = 32_768
 
@@ -60,7 +61,7 @@ const failed = (error: unknown): ExchangeFailed => {
 const bodyFailed = ({ kind, reason }: BodyFailed): ExchangeFailed =>
   kind === "too_large" ? new ExchangeFailed({ reason, limit: "bytes" }) : failed({ code: reason })
 
-const exceeded = (what: string): ExchangeFailed => new ExchangeFailed({ reason: `more than ${what}` })
+const tooManyInformational = new ExchangeFailed({ reason: `more than ${maxInformational} informational responses` })
 
 const headOf = ({ headers, headersDistinct, statusCode = 0 }: IncomingMessage): ResponseHead => ({
   status: statusCode,
@@ -133,13 +134,13 @@ const start = (request: OutgoingRequest, addresses: ReadonlyArray<string>, limit
       ...(method === "GET" ? {} : { "content-length": Buffer.byteLength(body) }),
       connection: "close"
     },
-    maxHeaderSize: limits.maxHeadBytes,
+    maxHeaderSize: maxHeadBytes,
     insecureHTTPParser: false
   })
   let informational = 0
   sent.on("information", () => {
-    if (++informational <= limits.maxInformational) return
-    resume(Effect.fail(exceeded(`${limits.maxInformational} informational responses`)))
+    if (++informational <= maxInformational) return
+    resume(Effect.fail(tooManyInformational))
     sent.destroy()
   })
   let isAnswered = false

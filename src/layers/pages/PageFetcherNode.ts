@@ -32,8 +32,6 @@ const maxRedirects = 5
 
 export const limitsOf = (timeout: Duration.Duration, maxBodyBytes: number): Exchange.ExchangeLimits => ({
   timeout,
-  maxHeadBytes: 16 * 1024,
-  maxInformational: 8,
   maxBodyBytes,
   // Allows for TLS, head and framing, but not for a body in tiny chunks, which would take a second of CPU time.
   maxReceivedBytes: maxBodyBytes + 1024 * 1024

@@ -21,8 +21,6 @@ export interface WebhookClientOptions {
 
 const attemptLimits: Exchange.ExchangeLimits = {
   timeout: Duration.seconds(15),
-  maxHeadBytes: 16 * 1024,
-  maxInformational: 8,
   maxBodyBytes: 0,
   maxReceivedBytes: 256 * 1024
 }

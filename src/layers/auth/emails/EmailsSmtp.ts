@@ -1,6 +1,7 @@
-import { Duration, Effect, Layer, Predicate, Redacted } from "effect"
+import { Duration, Effect, Layer, Redacted } from "effect"
 import { createTransport } from "nodemailer"
 import { type Email, EmailNotSent, Emails } from "../../../services/accounts/Emails.ts"
+import { codeOf } from "../../outgoing/Body.ts"
 import * as Connection from "../../outgoing/Connection.ts"
 
 export interface SmtpOptions {
@@ -21,10 +22,6 @@ const maxReplyBytes = 64 * 1024
 const maxReceivedBytes = 256 * 1024
 
 const closeMs = 1_000
-
-/** Omits the message, which may quote an email with a secret link. */
-const codeOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "code") ? String(error.code) : "no reason given"
 
 /**
  * The HTML part is in base64, because programs that read a mail's source for a link would otherwise find that of the
@@ -72,7 +69,8 @@ export const layer = ({ from, timeout = defaultTimeout, url }: SmtpOptions): Lay
           const headers = { ...automatic, ...email.headers }
           return transport.sendMail({ from, ...messageOf(email), headers, signal })
         },
-        catch: (error) => new EmailNotSent({ reason: codeOf(error) })
+        // Without the message, which may quote an email with a secret link.
+        catch: (error) => new EmailNotSent({ reason: codeOf(error, "no reason given") })
       }).pipe(
         Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(late) }),
         Effect.asVoid,

@@ -29,8 +29,6 @@ const limits = {
 
 const exchangeLimits: Exchange.ExchangeLimits = {
   timeout: Duration.seconds(5),
-  maxHeadBytes: 16 * 1024,
-  maxInformational: 8,
   maxBodyBytes: 256 * 1024,
   maxReceivedBytes: 1024 * 1024
 }
