@@ -180,7 +180,10 @@ describe("fair slots", () => {
       const first = yield* Effect.forkChild(shareFairly(flights, "page", "hostile", work))
       yield* yieldToOthers
       assert.isUndefined(first.pollUnsafe())
-      assert.strictEqual(yield* shareFairly(flights, "page", "paying", work), "page")
+      const second = yield* Effect.forkChild(shareFairly(flights, "page", "paying", work))
+      yield* yieldToOthers
+      assert.isDefined(second.pollUnsafe(), "it waits behind the other account's work")
+      assert.strictEqual(yield* Fiber.join(second), "page")
       assert.strictEqual(yield* Fiber.join(first), "page")
     })
   )
