@@ -435,6 +435,11 @@ const strangers = [
     [["an account holds all page fetches", "    slotsPerAccount: count / 4,\n", ""]]
   ),
   ...inFile(
+    "src/layers/pages/RobotsFiles.ts",
+    ["test/layers/pages/RobotsFiles.test.ts"],
+    [["a rule keeps its whole file in memory", "structuredClone(parseRobots(", "((rules) => rules)(parseRobots("]]
+  ),
+  ...inFile(
     "src/services/fairness/shareFairly.ts",
     ["test/services/fairness/FairSlots.test.ts"],
     [

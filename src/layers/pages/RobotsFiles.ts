@@ -38,7 +38,8 @@ const noRules: RobotsRules = []
 const rulesOf = (response: OutgoingResponse | undefined): Effect.Effect<RobotsRules, PageUnreadable> => {
   if (response === undefined || (response.status >= 300 && response.status < 500)) return Effect.succeed(noRules)
   if (response.status >= 500) return Effect.fail(PageUnreadable.because("robots_disallowed"))
-  return Effect.sync(() => parseRobots(response.body.toString("utf8")))
+  // Copied, because each pattern is a slice of the text and would keep all of it in memory for a day.
+  return Effect.sync(() => structuredClone(parseRobots(response.body.toString("utf8"))))
 }
 
 /** Caches rules for a day. A failed fetch of robots.txt is repeated for the next page. */
