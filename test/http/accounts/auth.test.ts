@@ -13,13 +13,14 @@ import { advance } from "../../support/Time.ts"
 /** A sign-in that says what it was asked, and offers nothing at `/api/auth/unknown`. */
 const layer = Layer.provideMerge(
   Layer.mock(AuthRoutes, {
-    handle: (request) =>
+    handle: (request, client) =>
       request.url.includes("/unknown")
         ? Effect.fail(new NotFound({ message: "nothing" }))
         : Effect.promise(async () => {
             const headers = new Headers({ "content-type": "application/json" })
             headers.append("set-cookie", "one=1; Path=/; HttpOnly; SameSite=Lax")
             headers.append("set-cookie", "two=2%3D; Max-Age=60; Path=/")
+            headers.set("x-client", client ?? "")
             const { pathname, search } = new URL(request.url)
             const type = request.headers.get("content-type")
             const body = JSON.stringify({
@@ -56,6 +57,20 @@ describe("/api/auth", () => {
         type: "application/json",
         body: `{"email":"a@example.com"}`
       })
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R83: clients behind a trusted proxy are told apart, so that each has its own share", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const [forwarded, client] of [
+        ["203.0.113.7", "203.0.113.7"],
+        ["203.0.113.8, 203.0.113.9", "203.0.113.9"],
+        ["2001:db8:0:7::1", "2001:db8:0:7::/64"]
+      ] as const) {
+        const answer = yield* api.get("/api/auth/oauth2/authorize", { "x-forwarded-for": forwarded })
+        assert.strictEqual(answer.headers.get("x-client"), client)
+      }
     }).pipe(Effect.provide(layer))
   )
 

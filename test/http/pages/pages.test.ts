@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { PageUnreadable } from "../../../src/domain/errors.ts"
 import { ParseFailure } from "../../../src/domain/pages/Page.ts"
 import { ParserTime, unchargedMs } from "../../../src/domain/pages/ParserTime.ts"
+import { Accounts } from "../../../src/services/accounts/Accounts.ts"
 import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
@@ -13,19 +14,30 @@ import { PageSettings } from "../../../src/services/pages/PageSettings.ts"
 import { ParserAllowance } from "../../../src/services/pages/ParserAllowance.ts"
 import { pageParserLimited } from "../../../src/services/telemetry/Metrics.ts"
 import { callTool } from "../../support/api/Mcp.ts"
-import { aCaller, type Caller, demoOrigin, found, providing, servicesOver } from "../../support/api/Services.ts"
+import {
+  aCaller,
+  type Caller,
+  demoOrigin,
+  found,
+  marketplaceSecret,
+  providing,
+  servicesOver
+} from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 
 /** The addresses that were fetched, in order. */
 let fetched: Array<string> = []
+/** The accounts that the last page was fetched for. */
+let payers: ReadonlyArray<string> = []
 
 /** A web whose pages say in their path what they do. The text of a page is its number. */
 const web = Layer.merge(
   Layer.succeed(PageFetcher, {
-    fetch: (url, _, timeout) => {
+    fetch: (url, payer, timeout) => {
       const answer = Effect.sync(() => {
         fetched.push(url.href)
+        payers = typeof payer === "string" ? [payer] : payer.ids
         const finalUrl = url.pathname === "/moved" ? new URL("/there", url).href : url.href
         return { finalUrl, status: 200, contentType: "text/html", bytes: Buffer.from(`${fetched.length}`) }
       })
@@ -160,6 +172,25 @@ describe("GET /v1/page", () => {
       }).pipe(Effect.provide(services))
   )
 
+  it.effect("R83: behind the marketplace's proxy, each subscriber has the limits of an account", () =>
+    Effect.gen(function* () {
+      const as = (user: string) => ({
+        auth: { "x-marketplace-proxy-secret": marketplaceSecret, "x-marketplace-user": user }
+      })
+      const ada = yield* Effect.flatMap(Accounts, (accounts) => accounts.ofSubscriber("ada", "growth"))
+      assert.strictEqual((yield* read(as("ada"), "/page")).status, 200)
+      assert.deepStrictEqual(payers, [ada.id])
+      parserTime.spend(ada.id, unchargedMs, yield* Clock.currentTimeMillis)
+      const limited = yield* read(as("ada"), "/another")
+      assert.strictEqual(limited.status, 429)
+      assert.isAbove(Number(limited.headers.get("retry-after")), 0)
+      const rows = yield* readAll(as("ada"), { urls: ["http://site.test/row"] })
+      assert.deepInclude(rows.json.results[0], { error: "page_unreadable", reason: "timed_out" })
+      assert.strictEqual((yield* read(as("bob"), "/another")).status, 200)
+      assert.notInclude(payers, ada.id)
+    }).pipe(Effect.provide(services))
+  )
+
   it.effect("R83: the tool says that the account used the parser too much, and when to try again", () =>
     Effect.gen(function* () {
       const caller = yield* growth
@@ -193,8 +224,11 @@ describe("GET /v1/page", () => {
   it.effect("R58: the demo is 401, a key without the target page is refused, and no credits are 402", () =>
     Effect.gen(function* () {
       const caller = yield* growth
-      const demo = yield* answerTo((api) => api.get("/v1/page?url=http://a.test/", { "x-demo-origin": demoOrigin }))
+      const demoHeaders = { "x-demo-origin": demoOrigin, "x-forwarded-for": "203.0.113.7" }
+      const demo = yield* answerTo((api) => api.get("/v1/page?url=http://a.test/", demoHeaders))
       assert.strictEqual(demo.status, 401)
+      assert.strictEqual((yield* readAll({ auth: demoHeaders }, { urls: ["http://a.test/"] })).status, 401)
+      assert.deepStrictEqual(fetched, [])
       const keys = yield* KeyStore
       const key = (yield* keys.list(caller.account.id))[0]?.id ?? ""
       yield* keys.bind(key, { targets: ["alpha_search"] })

@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http"
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Result } from "effect"
+import { Duration, Effect, Fiber, Result } from "effect"
 import * as ClientDocumentsNode from "../../../src/layers/auth/oauth/ClientDocumentsNode.ts"
 import { ClientDocuments } from "../../../src/services/accounts/ClientDocuments.ts"
 import * as Certificates from "../../support/servers/Certificates.ts"
@@ -11,7 +11,7 @@ const host = "app.test"
 
 /** A site over TLS that this process takes for `app.test`, and the requests that it got. */
 const site = Effect.fnUntraced(function* (answer: RequestListener) {
-  const { cert, key } = yield* Certificates.trusted(`DNS:${host}`)
+  const { cert, key } = yield* Certificates.trusted(`DNS:${host},DNS:*.${host}`)
   const seen: Array<string> = []
   const server = createServer({ cert, key }, (request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers.accept} ${request.headers["user-agent"]}`)
@@ -29,17 +29,18 @@ const site = Effect.fnUntraced(function* (answer: RequestListener) {
   return { seen, address: `https://${host}:${port}/client.json`, port: String(port) }
 })
 
-const fetchFrom = (address: string, port: string, isPublic: () => boolean = () => true) =>
+const documentsOn = (port: string, isPublic: () => boolean = () => true) =>
+  ClientDocumentsNode.layer({
+    userAgent: "Quarry/test",
+    allowsPrivate: false,
+    ports: new Set([port]),
+    resolve: async () => ["127.0.0.1"],
+    isPublic
+  })
+
+const fetchFrom = (address: string, port: string, isPublic?: () => boolean) =>
   Effect.flatMap(ClientDocuments, (documents) => Effect.result(documents.fetch(address))).pipe(
-    Effect.provide(
-      ClientDocumentsNode.layer({
-        userAgent: "Quarry/test",
-        allowsPrivate: false,
-        ports: new Set([port]),
-        resolve: async () => ["127.0.0.1"],
-        isPublic
-      })
-    )
+    Effect.provide(documentsOn(port, isPublic))
   )
 
 const reasonOf = (result: Result.Result<unknown, { readonly reason: string }>) =>
@@ -96,6 +97,28 @@ describe("fetching an app's metadata document", () => {
         assert.strictEqual(reasonOf(yield* fetchFrom(address, port)), expected)
         assert.lengthOf(seen, 1)
       }
+    })
+  )
+
+  it.live("R83: one client fetches four documents at once, and another client's is fetched meanwhile", () =>
+    Effect.gen(function* () {
+      const answer: RequestListener = (request, response) => {
+        if (request.url === "/theirs.json") json()(request, response)
+      }
+      const { port, seen } = yield* site(answer)
+      yield* Effect.gen(function* () {
+        const { fetch } = yield* ClientDocuments
+        const silent = Array.from({ length: 8 }, (_, n) => `https://app${n}.${host}:${port}/silent.json`)
+        const waiting = yield* Effect.forkChild(
+          Effect.forEach(silent, (address) => Effect.result(fetch(address, "203.0.113.7")), {
+            concurrency: "unbounded"
+          })
+        )
+        while (seen.length < 4) yield* Effect.sleep(5)
+        yield* fetch(`https://other.${host}:${port}/theirs.json`, "203.0.113.8")
+        assert.lengthOf(seen, 5)
+        yield* Fiber.interrupt(waiting)
+      }).pipe(Effect.provide(documentsOn(port)))
     })
   )
 

@@ -15,11 +15,20 @@ let apps = 0
 /** A site that publishes one document, which a test can change, and the number of fetches. */
 const makePublisher = () => {
   const address = `https://app${++apps}.example/client.json`
-  const site = { address, fetches: 0, name: "An App", redirectUris: [Apps.callback], isDown: false }
+  const site = {
+    address,
+    fetches: 0,
+    /** Who asked for the last fetch. */
+    requester: "",
+    name: "An App",
+    redirectUris: [Apps.callback],
+    isDown: false
+  }
   const documents: ClientDocuments["Service"] = {
-    fetch: (clientId) =>
+    fetch: (clientId, requester = "") =>
       Effect.suspend(() => {
         site.fetches++
+        site.requester = requester
         const { name, redirectUris } = site
         return site.isDown || clientId !== address
           ? Effect.fail(new ClientDocumentUnusable({ reason: "unreachable" }))
@@ -66,6 +75,16 @@ export const appDocumentsConformance = (it: Vitest.MethodsNonLive<Services>): vo
       yield* other.connectedApps.end(inAccount, id)
       const ended = yield* Effect.result(replica.accessTokens.authenticate(Redacted.make(tokens.access)))
       assert.strictEqual(ended._tag, "Failure", "ended at once, on every replica")
+    })
+  )
+
+  it.effect("R83: a document is fetched in the turn of the client that asks for it", () =>
+    Effect.gen(function* () {
+      const { publisher, replica } = yield* aSite
+      const { challenge } = Apps.makeProof()
+      const query = Apps.authorizationQuery(replica, publisher.address, challenge)
+      yield* Apps.authorize(replica, makeBrowser("203.0.113.7"), query)
+      assert.strictEqual(publisher.requester, "203.0.113.7")
     })
   )
 
