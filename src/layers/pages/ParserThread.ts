@@ -4,10 +4,12 @@ import type { ParseJob, ParseReply, ThreadMessage } from "./messages.ts"
 
 /** Unpacked PDF streams are outside V8's heap, so they are monitored separately. */
 const limits = {
-  heapMiB: 256,
-  youngMiB: 32,
+  heapMiB: 96,
+  youngMiB: 16,
   stackMiB: 4,
   externalBytes: 256 * 1024 * 1024,
+  /** A thread with a larger heap after a document is replaced, because an idle heap does not shrink. */
+  keptHeapBytes: 64 * 1024 * 1024,
   /** Of CPU time for one document (R83). A busy machine makes a document late, not too large. */
   cpuMs: 5_000,
   watchMs: 50
@@ -61,16 +63,22 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
   worker.unref()
   worker.stdout.resume()
   worker.stderr.resume()
-  worker.on("message", ({ cpuMs, reply }: ThreadMessage) => {
+  worker.on("message", ({ cpuMs, heapBytes, reply }: ThreadMessage) => {
     usedMs = cpuMs
+    // First, because whoever waits for the reply runs at once, and gives the thread back.
+    if (heapBytes > limits.keptHeapBytes) stop()
     if (reply === undefined) Deferred.doneUnsafe(ready, Effect.succeed(true))
     else settle(reply)
   })
   worker.on("error", (error) => end(isOutOfMemory(error) ? "memory" : "crashed"))
   worker.on("exit", () => end("crashed"))
+  const stop = () => {
+    running = false
+    void worker.terminate()
+  }
   const kill = (ended: Ended["ended"]) => {
     end(ended)
-    void worker.terminate()
+    stop()
   }
   const watch = () =>
     Promise.all([worker.getHeapStatistics(), worker.cpuUsage()]).then(
@@ -96,10 +104,7 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
           Effect.sync(() => clearInterval(timer))
         )
       }),
-    stop: Effect.sync(() => {
-      running = false
-      void worker.terminate()
-    }),
+    stop: Effect.sync(stop),
     jobCpuMs: () => usedMs - usedBeforeMs,
     isRunning: () => running
   }

@@ -1,8 +1,8 @@
-import { DomUtils, parseDocument } from "htmlparser2"
+import { DomHandler, DomUtils, Parser } from "htmlparser2"
 import type { ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
 import { visibleText } from "../../domain/pages/visibleText.ts"
 import { readHtml, readVisible } from "./html/readHtml.ts"
-import { oneLine, parseTree } from "./html/Tree.ts"
+import { ElementCount, oneLine, parseTree } from "./html/Tree.ts"
 import { readPublished } from "./published.ts"
 import { render } from "./Rendering.ts"
 import { htmlOfXml } from "./xhtml.ts"
@@ -116,11 +116,22 @@ const entryOf = (item: XmlElement): Entry => {
   }
 }
 
+class BoundedHandler extends DomHandler {
+  readonly #count = new ElementCount()
+
+  override onopentag(name: string, attributes: { [name: string]: string }): void {
+    this.#count.add(Object.keys(attributes).length)
+    super.onopentag(name, attributes)
+  }
+}
+
 const isFeedName = /^(?:rss|feed|rdf:rdf)$/i
 
 export const readXml = (xml: string, url: string, mediaType: string): ParsedPage | ParseFailureReason => {
-  const document = parseDocument(xml, { xmlMode: true })
-  const root = document.children.find((node): node is XmlElement => DomUtils.isTag(node))
+  const options = { xmlMode: true }
+  const handler = new BoundedHandler(undefined, options)
+  new Parser(handler, options).end(xml)
+  const root = handler.root.children.find((node): node is XmlElement => DomUtils.isTag(node))
   if (root === undefined || !isFeedName.test(root.name)) {
     return root?.name.toLowerCase() === "html" ? readHtml(htmlOfXml(xml), url, mediaType) : "unsupported_media_type"
   }
@@ -154,6 +165,7 @@ export const readJsonFeed = (
   url: string,
   mediaType: string
 ): ParsedPage | ParseFailureReason | undefined => {
+  if (!json.includes("jsonfeed.org")) return undefined
   let feed: unknown
   try {
     feed = JSON.parse(json)

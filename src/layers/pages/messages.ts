@@ -13,6 +13,8 @@ export type ParseReply =
 /** `cpuMs` is the CPU time of the thread since it started. */
 export interface ThreadMessage {
   readonly cpuMs: number
+  /** Memory that the thread's heap has reserved. */
+  readonly heapBytes: number
   /** Undefined once, when the thread is ready. */
   readonly reply: ParseReply | undefined
 }

@@ -1,4 +1,5 @@
 import { constants, setPriority } from "node:os"
+import { getHeapStatistics } from "node:v8"
 import { parentPort } from "node:worker_threads"
 import { DocumentTooLarge } from "./html/Tree.ts"
 import type { ParseJob, ParseReply, ThreadMessage } from "./messages.ts"
@@ -23,7 +24,8 @@ process.on("unhandledRejection", () => undefined)
 
 const send = (reply: ThreadMessage["reply"]): void => {
   const { system, user } = process.threadCpuUsage()
-  parentPort?.postMessage({ cpuMs: (system + user) / 1000, reply } satisfies ThreadMessage)
+  const heapBytes = getHeapStatistics().total_heap_size
+  parentPort?.postMessage({ cpuMs: (system + user) / 1000, heapBytes, reply } satisfies ThreadMessage)
 }
 
 parentPort?.on("message", async (job: ParseJob) => send(await reply(job)))

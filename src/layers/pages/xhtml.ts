@@ -1,4 +1,5 @@
 import { Parser } from "htmlparser2"
+import { ElementCount } from "./html/Tree.ts"
 
 /** Elements without an end tag in HTML. */
 const empty = new Set("area base br col embed hr img input link meta param source track wbr".split(" "))
@@ -12,12 +13,14 @@ const escapeAttribute = (value: string): string => value.replace(/"/g, "&quot;")
  */
 export const htmlOfXml = (xml: string): string => {
   const parts: Array<string> = []
+  const count = new ElementCount()
   let isRaw = false
   let inCdata = false
   const parser = new Parser(
     {
       onopentag: (name, attributes) => {
         const local = name.replace(/^(?:x?html|h):/i, "")
+        count.add(Object.keys(attributes).length)
         const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeAttribute(value)}"`)
         parts.push(`<${local}${written.join("")}>`)
         isRaw = /^(?:script|style)$/i.test(local)

@@ -120,6 +120,22 @@ describe("parser threads", () => {
   )
 
   live(
+    "R83: a thread whose heap grew large is replaced after its document, which is answered",
+    Effect.gen(function* () {
+      let started = 0
+      const count = () => void started++
+      process.on("worker", count)
+      yield* parse(page("Text."))
+      yield* parse(page("Text."))
+      assert.strictEqual(started, 1)
+      yield* parse(documentOf("<p>a".repeat(140_000)))
+      assert.strictEqual((yield* parse(page("Text."))).text, "Text.")
+      assert.strictEqual(started, 2)
+      process.off("worker", count)
+    })
+  )
+
+  live(
     "R60: an honest account does not wait for all hostile pages of another",
     Effect.gen(function* () {
       yield* parse(page("Warm."))

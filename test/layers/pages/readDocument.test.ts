@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { Marked } from "marked"
 import type { ParsedPage } from "../../../src/domain/pages/Page.ts"
+import { DocumentTooLarge, parseTree, walk } from "../../../src/layers/pages/html/Tree.ts"
 import { readDocument } from "../../../src/layers/pages/readDocument.ts"
 
 const url = "https://example.org/docs/page.html"
@@ -233,6 +234,28 @@ describe("kinds of documents", () => {
     assert.strictEqual(await reading(challenge), "forbidden")
     const article = `<title>Are you a robot? How captchas work</title><main>${"<p>Sites verify you are human with puzzles that programs fail to solve in time.</p>".repeat(30)}</main>`
     assert.include((await read(article)).text, "puzzles")
+  })
+})
+
+describe("R83: a document with very many elements or attributes is too large before its tree is complete", () => {
+  const rss = "application/rss+xml"
+  const xhtml = "application/xhtml+xml"
+  for (const [name, body, contentType] of [
+    ["HTML elements", "<p>a".repeat(150_001), undefined],
+    ["HTML attributes", `<p a b c d e f g h>a`.repeat(62_600), undefined],
+    ["RSS", `<rss>${"<item/>".repeat(150_001)}</rss>`, rss],
+    ["XHTML", `<html xmlns="http://www.w3.org/1999/xhtml"><body>${"<p/>".repeat(150_001)}</body></html>`, xhtml]
+  ] as const) {
+    it(name, async () => {
+      const error = await reading(body, contentType).catch((error: unknown) => error)
+      assert.instanceOf(error, DocumentTooLarge)
+    })
+  }
+
+  it("unless it is within the limits", () => {
+    let count = 0
+    walk(parseTree("<p>".repeat(149_000)), () => ++count > 0)
+    assert.strictEqual(count, 149_003)
   })
 })
 

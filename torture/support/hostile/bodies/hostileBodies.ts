@@ -64,7 +64,8 @@ interface Documents {
 
 const html: Documents = {
   deep: () => "<div>".repeat(400_000),
-  wide: () => `<table>${"<tr><td>a<td>b".repeat(100_000)}`,
+  /** Almost as many elements and attributes as a document may have. */
+  wide: () => `<table>${"<tr a b c><td a b c>a<td a b c d>b".repeat(49_900)}`,
   long: () => `<p><a href="/${"a".repeat(2_400_000)}">${"b".repeat(2_400_000)}</a>`
 }
 
