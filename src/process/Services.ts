@@ -14,6 +14,8 @@ import * as ProviderFile from "../layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../layers/providers/UpstreamClient.ts"
 import * as LedgerWatch from "../layers/sql/credits/LedgerWatch.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
+import * as OperatorFiguresSql from "../layers/sql/operations/OperatorFiguresSql.ts"
+import * as OperatorLogSql from "../layers/sql/operations/OperatorLogSql.ts"
 import * as ReplicasSql from "../layers/sql/operations/ReplicasSql.ts"
 import * as DatabaseReadiness from "../layers/sql/store/DatabaseReadiness.ts"
 import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
@@ -21,11 +23,14 @@ import { Credentials } from "../services/accounts/Credentials.ts"
 import { TrustedProxies } from "../services/accounts/TrustedProxies.ts"
 import * as PlanBooks from "../services/credits/PlanBooks.ts"
 import * as Heartbeat from "../services/operations/Heartbeat.ts"
+import { MinuteSeries } from "../services/operations/MinuteSeries.ts"
 import type { BoundAddress } from "../services/operations/Readiness.ts"
+import { SettingsList } from "../services/operations/SettingsList.ts"
 import { Limits } from "../services/providers/Limits.ts"
 import * as NamedTargets from "../services/providers/NamedTargets.ts"
 import { Bulk } from "../services/search/Bulk.ts"
 import { Search } from "../services/search/Search.ts"
+import { list } from "../settings/describe.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Billing from "./Billing.ts"
 import * as Compat from "./Compat.ts"
@@ -118,6 +123,15 @@ const heartbeat = AppConfig.layerFrom(({ quarryCommit, redisUrl }) =>
   Layer.provide(Storage.database)
 )
 
+const settingsList = Layer.effect(SettingsList, list)
+
+/** What only the operator's console reads. */
+const consoleReads = MinuteSeries.layer.pipe(
+  Layer.provideMerge([OperatorLogSql.layer, OperatorFiguresSql.layer]),
+  Layer.provide(Migrations.layer),
+  Layer.provide(Storage.database)
+)
+
 const planBooks = PlanBooks.layer.pipe(Layer.provide(Storage.background))
 
 const services = Layer.mergeAll(
@@ -134,6 +148,7 @@ const services = Layer.mergeAll(
   heartbeat,
   planBooks,
   Inspection.overview,
+  consoleReads,
   DashboardFilesEsbuild.layer
 ).pipe(
   Layer.provideMerge(Layer.provideMerge(NamedTargets.layer, providers)),
@@ -146,6 +161,7 @@ const services = Layer.mergeAll(
     trustedProxies,
     compression,
     timing,
+    settingsList,
     SecretHeaders.layer,
     Plans.layer
   ])

@@ -1,5 +1,6 @@
-import { Duration, Redacted, Struct } from "effect"
+import { Config, Duration, Effect, Option, Redacted, Struct } from "effect"
 import { durationText } from "../domain/durationText.ts"
+import { AppConfig } from "./Settings.ts"
 import { type Name, table, type Values, variableOf } from "./table.ts"
 
 const redacted = "<redacted>"
@@ -41,3 +42,30 @@ const show = (name: Name, value: Values[Name]): Shown => {
 /** Secrets are redacted. Null means not set. */
 export const describe = (values: Values): Readonly<Record<string, Shown>> =>
   Object.fromEntries(Struct.keys(table).map((name) => [variableOf(name), show(name, values[name])]))
+
+/** Kept in `DATA_DIR` if they are not set. */
+const kept: ReadonlyArray<Name> = ["authSecret", "keyPepper"]
+
+const isGiven = (name: Name): Effect.Effect<boolean> =>
+  Effect.map(
+    // Reading cannot fail: names are flat, and the sources are the environment and records.
+    Effect.orDie(Config.option(Config.String(variableOf(name)))),
+    (text) => Option.getOrElse(text, () => "") !== ""
+  )
+
+/** The settings in force, and where each comes from. */
+export const list = Effect.gen(function* () {
+  const shown = describe(yield* AppConfig)
+  return yield* Effect.forEach(Struct.keys(table), (name) =>
+    Effect.map(isGiven(name), (given) => ({
+      name: variableOf(name),
+      value: shown[variableOf(name)] ?? null,
+      secret: table[name].form.hides !== "nothing",
+      source: given
+        ? ("environment" as const)
+        : kept.includes(name)
+          ? ("data directory" as const)
+          : ("default" as const)
+    }))
+  )
+})

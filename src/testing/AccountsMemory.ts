@@ -2,6 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import type { Account } from "../domain/accounts/Account.ts"
 import { normalizeEmail } from "../domain/accounts/emailAddress.ts"
 import type { PlanTable } from "../domain/credits/Plan.ts"
+import { type ApiKey, hintPrefix, isKey } from "../domain/keys/ApiKey.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -87,11 +88,18 @@ const setPlan = Effect.fnUntraced(function* (store: Store, plans: PlanTable, id:
 
 const list = (store: Store, query: AccountQuery): ReadonlyArray<Account> => {
   const users = new Map([...store.subscribers].map(([user, id]) => [id, user]))
-  const text = (query.text ?? "").toLowerCase()
+  const { text: given = "" } = query
+  const text = given.toLowerCase()
+  const isKeyMatch = ({ hint, id, label }: Pick<ApiKey, "hint" | "id" | "label">) =>
+    isKey(given) ? hint.startsWith(hintPrefix(given)) : label.toLowerCase().includes(text) || id.startsWith(text)
+  const withKey = new Set([...store.keys.values()].filter(isKeyMatch).map(({ accountId }) => accountId))
   const matches = (account: Account) =>
-    (account.email.includes(text) ||
-      (users.get(account.id) ?? "").toLowerCase().includes(text) ||
-      account.id.startsWith(text)) &&
+    (withKey.has(account.id) ||
+      (!isKey(given) &&
+        (account.email.includes(text) ||
+          (users.get(account.id) ?? "").toLowerCase().includes(text) ||
+          account.id.startsWith(text))) ||
+      text === "") &&
     (query.plan ?? account.plan) === account.plan &&
     (query.suspended === undefined || query.suspended === (account.suspendedAt !== undefined))
   const newestFirst = (a: Account, b: Account) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Redacted } from "effect"
-import { describe as describeSettings } from "../../src/settings/describe.ts"
+import { describe as describeSettings, list } from "../../src/settings/describe.ts"
 import { AppConfig } from "../../src/settings/Settings.ts"
 
 const load = (environment: Record<string, string>) =>
@@ -564,6 +564,21 @@ describe("AppConfig", () => {
       assert.strictEqual(shown.AUTH_SECRET, "<redacted>")
       assert.strictEqual(shown.SMTP_URL, "smtps://me:<redacted>@mail:465")
       assert.strictEqual(shown.MARKETPLACE_PROXY_SECRET, "<redacted>,<redacted>")
+    })
+  )
+
+  it.effect("the list of settings says where each comes from, and hides the same secrets", () =>
+    Effect.gen(function* () {
+      const environment = { PORT: "4000", GITHUB_CLIENT_ID: "an-id", GITHUB_CLIENT_SECRET: "hunter2", SMTP_URL: "" }
+      const provider = ConfigProvider.layer(ConfigProvider.fromEnvRecord(environment))
+      const shown = yield* list.pipe(Effect.provide(AppConfig.layer), Effect.provide(provider))
+      const named = (name: string) => shown.find((setting) => setting.name === name)
+      assert.notInclude(JSON.stringify(shown), "hunter2")
+      assert.deepStrictEqual(named("PORT"), { name: "PORT", value: 4000, secret: false, source: "environment" })
+      assert.deepInclude(named("HOST"), { value: "127.0.0.1", source: "default" })
+      assert.deepInclude(named("GITHUB_CLIENT_SECRET"), { value: "<redacted>", secret: true, source: "environment" })
+      assert.deepInclude(named("SMTP_URL"), { value: null, source: "default" })
+      assert.deepInclude(named("AUTH_SECRET"), { secret: true, source: "data directory" })
     })
   )
 

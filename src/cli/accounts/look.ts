@@ -84,13 +84,13 @@ export const search = Command.make(
   "search",
   {
     text: Argument.String("text").pipe(
-      Argument.withDescription("Part of an email address or marketplace subscriber name, or the prefix of an id")
+      Argument.withDescription("Part of an email address, marketplace subscriber name or key name, or the start of an id or of a key")
     ),
     ...page("account")
   },
   ({ after, limit, text }) =>
     printPage({ text, plan: undefined, suspended: undefined, after: Option.getOrUndefined(after), limit })
-).pipe(Command.withDescription("Find accounts by email address, subscriber, or id, newest first"))
+).pipe(Command.withDescription("Find accounts by email address, subscriber, key, or id, newest first"))
 
 export const usage = Command.make(
   "usage",

@@ -73,4 +73,11 @@ export const isSecret = (text: string): boolean =>
 
 export const isKey = (text: string): boolean => text.startsWith("sk_")
 
-export const secretHint = (secret: string): string => `${secret.slice(0, 12)}…${secret.slice(-4)}`
+/** Shown of a secret: its start and its end. */
+const shownStart = 12
+const shownEnd = 4
+
+export const secretHint = (secret: string): string => `${secret.slice(0, shownStart)}…${secret.slice(-shownEnd)}`
+
+/** What the hints of secrets that start with this text start with. Of a whole secret, its hint. */
+export const hintPrefix = (text: string): string => (isSecret(text) ? secretHint(text) : text.slice(0, shownStart))

@@ -100,17 +100,36 @@ export const maxSkewMs = 5_000
 /** Above this share of the server's connections, the next replica may get none. */
 const maxConnectionShare = 0.9
 
+export interface Problem {
+  /** One line for the operator. */
+  readonly text: string
+  /** The page of the documentation that says what to do. */
+  readonly runbook: string | null
+}
+
+/** `alert` names the runbook's entry. */
+const problem = (text: string, alert?: string): Problem => ({
+  text,
+  runbook: alert === undefined ? null : `otel/RUNBOOK.md#${alert.toLowerCase()}`
+})
+
 const databaseProblems = ({ connections, durable, reachable, reason, skew_ms, takes_writes }: DatabaseStatus) => {
-  if (!reachable) return [`The database cannot be reached: ${reason ?? "no reason given"}.`]
+  if (!reachable)
+    return [problem(`The database cannot be reached: ${reason ?? "no reason given"}.`, "QuarryDatabaseAway")]
   const problems = []
-  if (takes_writes === false) problems.push("The database takes no writes: it is a standby, or set to read only.")
+  if (takes_writes === false) {
+    const text = "The database takes no writes: it is a standby, or set to read only."
+    problems.push(problem(text, "QuarryDatabaseRefusesWrites"))
+  }
   if (durable === false)
-    problems.push("The database may lose charges in a crash: set fsync and synchronous_commit to on.")
+    problems.push(problem("The database may lose charges in a crash: set fsync and synchronous_commit to on."))
   if (connections !== null && connections.used > connections.max * maxConnectionShare) {
-    problems.push(`${connections.used} of the database's ${connections.max} connections are in use.`)
+    const text = `${connections.used} of the database's ${connections.max} connections are in use.`
+    problems.push(problem(text, "QuarryPoolExhausted"))
   }
   if (skew_ms !== null && Math.abs(skew_ms) > maxSkewMs) {
-    problems.push(`The clock of this machine differs from the database's by ${skew_ms / 1000} s.`)
+    const text = `The clock of this machine differs from the database's by ${skew_ms / 1000} s.`
+    problems.push(problem(text, "QuarryClockSkew"))
   }
   return problems
 }
@@ -123,15 +142,17 @@ export const unreleasedSchema = (migration: string): string =>
 const migrationProblems = (migrations: MigrationStatus | null) => {
   if (migrations === null) return []
   const [unknown] = migrations.unknown
-  if (unknown !== undefined && migrations.pending.length > 0) return [unreleasedSchema(unknown)]
+  if (unknown !== undefined && migrations.pending.length > 0) return [problem(unreleasedSchema(unknown))]
   const problems = []
   if (migrations.pending.length > 0) {
     problems.push(
-      `Migrations are pending (${migrations.pending.join(", ")}): run \`migrate\`, or start a replica of this version.`
+      problem(
+        `Migrations are pending (${migrations.pending.join(", ")}): run \`migrate\`, or start a replica of this version.`
+      )
     )
   }
   if (migrations.unknown.length > 0) {
-    problems.push(`A newer version has migrated the database (${migrations.unknown.join(", ")}).`)
+    problems.push(problem(`A newer version has migrated the database (${migrations.unknown.join(", ")}).`))
   }
   return problems
 }
@@ -165,20 +186,24 @@ export const successorsOf = (replicas: ReadonlyArray<Lifetime>): ReadonlyMap<str
 const replicaProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   if (replicas === null) return []
   const problems = []
-  if (!replicas.some(({ silent }) => !silent)) problems.push("No replica is running.")
+  if (!replicas.some(({ silent }) => !silent)) problems.push(problem("No replica is running.", "QuarryDown"))
   for (const { address, host, id, redis, silent, silent_seconds, skew_ms, successor } of replicas) {
     const name = `Replica ${id} at ${address ?? host}`
     if (silent) {
       if (successor !== null) continue
-      problems.push(
+      const text =
         `${name} has been silent for ${silent_seconds} s, and no replica has started since. If it will not come back, ` +
-          `run \`replica forget ${id}\`.`
-      )
+        `run \`replica forget ${id}\`.`
+      problems.push(problem(text, "QuarryReplicaGone"))
       continue
     }
     if (Math.abs(skew_ms) > maxSkewMs)
-      problems.push(`The clock of ${name} differs from the database's by ${skew_ms / 1000} s.`)
-    if (redis === "away") problems.push(`${name} works without Redis, which does not respond.`)
+      problems.push(
+        problem(`The clock of ${name} differs from the database's by ${skew_ms / 1000} s.`, "QuarryClockSkew")
+      )
+    if (redis === "away") {
+      problems.push(problem(`${name} works without Redis, which does not respond.`, "QuarryLimiterLocal"))
+    }
   }
   return problems
 }
@@ -192,7 +217,7 @@ const planProblems = (replicas: ReadonlyArray<ReplicaStatus> | null) => {
   }
   if (byPlans.size < 2) return []
   const groups = [...byPlans].map(([plans, names]) => `${plans}: ${names.join(", ")}`)
-  return [`Replicas have different plans: give each the same QUARRY_PLANS (${groups.join("; ")}).`]
+  return [problem(`Replicas have different plans: give each the same QUARRY_PLANS (${groups.join("; ")}).`)]
 }
 
 const providerProblems = (providers: ReadonlyArray<ProviderStatus>) =>
@@ -200,18 +225,28 @@ const providerProblems = (providers: ReadonlyArray<ProviderStatus>) =>
     .filter(({ replicas }) => replicas.open > 0 && replicas.closed === 0 && replicas.half_open === 0)
     .map(({ engine, last_refusal, provider }) => {
       const name = engine === null ? provider : `${provider}/${engine}`
-      return `Every replica skips provider ${name}: ${last_refusal?.reason ?? "no reason given"}.`
+      const text = `Every replica skips provider ${name}: ${last_refusal?.reason ?? "no reason given"}.`
+      return problem(text, "QuarryProviderDown")
     })
 
-/** One line per problem, for the operator. */
-export const problemsOf = (status: Status): ReadonlyArray<string> => [
+export const problemsIn = (status: Status): ReadonlyArray<Problem> => [
   ...databaseProblems(status.database),
   ...migrationProblems(status.migrations),
   ...(status.holds !== null && status.holds.overdue > 0
-    ? [`${status.holds.overdue} holds are overdue: their credits are not returned, because no replica sweeps.`]
+    ? [
+        problem(
+          `${status.holds.overdue} holds are overdue: their credits are not returned, because no replica sweeps.`,
+          "QuarryHoldsOverdue"
+        )
+      ]
     : []),
-  ...(status.redis.state === "away" ? [`Redis cannot be reached: ${status.redis.reason ?? "no reason given"}.`] : []),
+  ...(status.redis.state === "away"
+    ? [problem(`Redis cannot be reached: ${status.redis.reason ?? "no reason given"}.`, "QuarryLimiterLocal")]
+    : []),
   ...replicaProblems(status.replicas),
   ...planProblems(status.replicas),
   ...providerProblems(status.providers)
 ]
+
+/** One line per problem, for the operator. */
+export const problemsOf = (status: Status): ReadonlyArray<string> => problemsIn(status).map(({ text }) => text)

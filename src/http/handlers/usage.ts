@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { remaining } from "../../domain/credits/Allowance.ts"
+import { type Allowance, remaining } from "../../domain/credits/Allowance.ts"
 import { toPublicReason } from "../../domain/log/LogEntry.ts"
 import { defaultEntries, toHistoryQuery } from "../../domain/log/QueryHistory.ts"
-import { defaultStretch, fillBuckets, total, toUsageQuery } from "../../domain/log/Usage.ts"
+import { defaultStretch, fillBuckets, total, toUsageQuery, type UsageParameters } from "../../domain/log/Usage.ts"
 import { toFields } from "../../domain/options/SearchOptions.ts"
 import { pageTarget } from "../../domain/search/Target.ts"
 import { QueryLog, type StoredLogEntry } from "../../services/charging/QueryLog.ts"
@@ -20,34 +20,14 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const queryLog = yield* QueryLog
-    const clock = yield* StoreClock
-    const plans = yield* Plans
+    const services = yield* Effect.context<QueryLog>()
     const namesProviders = yield* SendsServerTiming
     const toQuery = (entry: StoredLogEntry) => toLoggedQuery(entry, namesProviders)
 
     return handlers.handleAll({
       usage: Effect.fnUntraced(function* ({ query }) {
-        const account = yield* currentAccount
-        const allowance = yield* ledger.allowance(account)
-        const stretch = defaultStretch(allowance.periodStart, yield* storeTime(clock))
-        const counted = yield* Effect.fromResult(toUsageQuery(query, stretch))
-        const series = yield* queryLog.usage(account.id, counted)
-        return {
-          plan: allowance.plan,
-          plan_name: plans[allowance.plan].name,
-          period: { start: allowance.periodStart ?? null, end: allowance.resetsAt ?? null },
-          quota: allowance.quota ?? null,
-          used: allowance.used,
-          remaining: allowance.quota === undefined ? null : remaining(allowance),
-          balance: allowance.balance,
-          resets_at: allowance.resetsAt ?? null,
-          from: counted.from,
-          to: counted.to,
-          granularity: counted.granularity,
-          group_by: counted.groupBy ?? null,
-          totals: total(series),
-          series: fillBuckets(counted, series).map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
-        }
+        const allowance = yield* ledger.allowance(yield* currentAccount)
+        return yield* Effect.provideContext(usageOf((yield* currentAccount).id, allowance, query), services)
       }),
       recent: Effect.fnUntraced(function* ({ query }) {
         const { limit = defaultEntries } = query
@@ -61,6 +41,34 @@ export const layer = HttpApiBuilder.group(
     })
   })
 )
+
+/** Usage as `Usage` encodes it. */
+export const usageOf = Effect.fnUntraced(function* (
+  accountId: string,
+  allowance: Allowance,
+  parameters: typeof UsageParameters.Type
+) {
+  const plans = yield* Plans
+  const stretch = defaultStretch(allowance.periodStart, yield* storeTime(yield* StoreClock))
+  const counted = yield* Effect.fromResult(toUsageQuery(parameters, stretch))
+  const series = yield* Effect.flatMap(QueryLog, (log) => log.usage(accountId, counted))
+  return {
+    plan: allowance.plan,
+    plan_name: plans[allowance.plan].name,
+    period: { start: allowance.periodStart ?? null, end: allowance.resetsAt ?? null },
+    quota: allowance.quota ?? null,
+    used: allowance.used,
+    remaining: allowance.quota === undefined ? null : remaining(allowance),
+    balance: allowance.balance,
+    resets_at: allowance.resetsAt ?? null,
+    from: counted.from,
+    to: counted.to,
+    granularity: counted.granularity,
+    group_by: counted.groupBy ?? null,
+    totals: total(series),
+    series: fillBuckets(counted, series).map(({ group, ...bucket }) => ({ ...bucket, group: group ?? null }))
+  }
+})
 
 /** Customers see the provider names that `Server-Timing` may show them. */
 export const toLoggedQuery = (entry: StoredLogEntry, namesProviders: boolean) => {

@@ -12,7 +12,7 @@ import { internalError } from "../../domain/errors.ts"
 import { CurrentRequest, makeRequestState, type RequestState } from "../../domain/requests/CurrentRequest.ts"
 import { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { currentSpan, traceContext, withSpan } from "../../services/telemetry/Tracing.ts"
+import { currentSpan, RequestOfTrace, traceContext, withSpan } from "../../services/telemetry/Tracing.ts"
 import { apiErrorResponse } from "../errors.ts"
 import { requestIdFrom } from "../requestState.ts"
 import { unreadableBody } from "../requests/body.ts"
@@ -120,7 +120,10 @@ const edge = <E, R>(ids: Ids["Service"], security: SecurityHeaders, app: App<E, 
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.flatMap(requestIdFrom(request.headers["x-request-id"], ids.requestId), (id) => {
       const parent = Option.getOrUndefined(HttpTraceContext.w3c(request.headers))
-      return withSpan(request.method, { kind: "server", parent }, (span) => {
+      // Callers may repeat their own IDs, and a trace's must be unique.
+      const isOwn = id !== request.headers["x-request-id"]
+      const annotations = isOwn ? Context.make(RequestOfTrace, id) : undefined
+      return withSpan(request.method, { kind: "server", parent, annotations }, (span) => {
         describeRequest(span, request, id)
         return Effect.flatMap(currentSpan, (span) =>
           withRequestState(request, makeRequestState(id), security, span, app)

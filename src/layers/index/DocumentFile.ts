@@ -1,24 +1,13 @@
 import { createGunzip } from "node:zlib"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Effect, FileSystem, Ref, Result, Schema, SchemaIssue, Stream } from "effect"
+import { Effect, FileSystem, Ref, Result, Stream } from "effect"
 import { rootCauseMessage } from "../../domain/rootCause.ts"
-import { Document } from "../../services/index/DocumentIndex.ts"
+import type { Document } from "../../services/index/DocumentIndex.ts"
+import { parseLine } from "../../services/index/documentLines.ts"
 import { type DocumentProblem, type DocumentSource, DocumentSourceError, explainProblem } from "./DocumentSource.ts"
 
-const decode = Schema.decodeUnknownResult(Schema.fromJsonString(Document))
-const issues = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/** Each line is held in memory. */
-const maxLineCharacters = 1_000_000
-
-const parse = (file: string, text: string, index: number): Result.Result<Document, DocumentProblem> => {
-  const fail = (problem: string) => Result.fail({ file, line: index + 1, problem })
-  if (text.length > maxLineCharacters) return fail(`longer than ${maxLineCharacters} characters`)
-  const decoded = decode(text)
-  if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)
-  const first = issues(decoded.failure.issue).issues[0]
-  return fail([first?.path?.join("."), first?.message].filter(Boolean).join(" "))
-}
+const parse = (file: string, text: string, index: number): Result.Result<Document, DocumentProblem> =>
+  Result.mapError(parseLine(text), (problem) => ({ file, line: index + 1, problem }))
 
 const lines = (path: string, onBytes: (count: number) => Effect.Effect<void>) => {
   const bytes = Stream.unwrap(Effect.map(FileSystem.FileSystem, (files) => files.stream(path))).pipe(

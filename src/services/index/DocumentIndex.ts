@@ -53,6 +53,13 @@ export interface IndexStats {
   readonly byTarget: { readonly [T in Target]?: number }
 }
 
+/** Undefined target: all of them. Undefined language: the document states none. */
+export interface DocumentCount {
+  readonly target: Target | undefined
+  readonly language: string | undefined
+  readonly documents: number
+}
+
 export interface IndexAnswer {
   readonly rows: ReadonlyArray<UpstreamRow>
   /** True if documents were being loaded, so that some may be missing. */
@@ -82,6 +89,8 @@ export class DocumentIndex extends Context.Service<
     readonly whileLoading: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     readonly isLoading: Effect.Effect<boolean>
     readonly stats: Effect.Effect<IndexStats>
+    /** By target and language. Reads every document. */
+    readonly counts: Effect.Effect<ReadonlyArray<DocumentCount>>
     readonly clear: Effect.Effect<number>
   }
 >()("quarry/services/index/DocumentIndex") {}

@@ -25,6 +25,26 @@ export interface TopUsage extends Counts {
   readonly cached: number
 }
 
+/** The searches and pages of one minute. */
+export interface MinuteCounts extends Counts {
+  /** Start of the minute in Unix milliseconds of the database's clock. */
+  readonly at: number
+  readonly p50Ms: number
+  readonly p95Ms: number
+}
+
+/** An entry of the ledger about searches. */
+export interface SearchCharge {
+  readonly id: number
+  readonly at: number
+  readonly accountId: string
+  readonly kind: string
+  readonly quotaCredits: number
+  readonly balanceCredits: number
+  /** The hold, or the search of a streamed batch, that was charged. */
+  readonly cause: string
+}
+
 /** The query log of all accounts, for the operator. Requests that failed before their search ended are not logged. */
 export class OperatorLog extends Context.Service<
   OperatorLog,
@@ -33,6 +53,10 @@ export class OperatorLog extends Context.Service<
     readonly batch: (id: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
     /** All entries with this X-Request-Id, in any letter case, oldest first. */
     readonly request: (requestId: string) => Effect.Effect<ReadonlyArray<StoredLogEntry>, NotFound>
+    /** The charges of these entries, oldest first. Free entries have none. */
+    readonly charges: (entries: ReadonlyArray<StoredLogEntry>) => Effect.Effect<ReadonlyArray<SearchCharge>>
+    /** By time, without minutes that had no search. Reads each entry of the time range. */
+    readonly minutes: (from: number, to: number) => Effect.Effect<ReadonlyArray<MinuteCounts>>
     /** The groups with the most searches. It reads the whole time range, which may take minutes. */
     readonly top: (query: TopQuery) => Effect.Effect<ReadonlyArray<TopUsage>>
   }

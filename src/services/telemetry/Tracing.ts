@@ -8,6 +8,11 @@ export const TraceQueryText = Context.Reference<boolean>("quarry/references/Trac
   defaultValue: () => false
 })
 
+/** The UUID of the request that a new trace is about. Its trace ID has the same digits, so the log finds the trace's request. */
+export const RequestOfTrace = Context.Reference<string | undefined>("quarry/references/RequestOfTrace", {
+  defaultValue: () => undefined
+})
+
 /** A span that records nothing, passed if the trace is not sampled. */
 const noopSpan = Effect.runSync(Effect.withTracerEnabled(Effect.makeSpan("noop"), false))
 
@@ -50,14 +55,14 @@ const startSpan = (
   current: Tracer.AnySpan | undefined,
   startTime: bigint
 ): Tracer.Span => {
-  const { attributes, kind = "internal", links = [], parent = current, root = false } = options
+  const { annotations = Context.empty(), attributes, kind = "internal", links = [], parent = current, root = false } = options
   const span = tracer.span({
     name,
     kind,
     parent: Option.fromUndefinedOr(root ? undefined : parent),
     root,
     links: [...links],
-    annotations: Context.empty(),
+    annotations,
     startTime,
     sampled: true
   })

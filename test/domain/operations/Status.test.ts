@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import {
   type Lifetime,
   type ProviderStatus,
+  problemsIn,
   problemsOf,
   type ReplicaStatus,
   type Status,
@@ -16,6 +18,25 @@ const withDatabase = (fields: Partial<Status["database"]>): Status =>
   status({ database: { ...status({}).database, ...fields } })
 
 describe("the problems of a deployment", () => {
+  it("lead to an entry of the runbook that is there", () => {
+    const runbook = readFileSync(new URL("../../../otel/RUNBOOK.md", import.meta.url), "utf8")
+    const anchors = new Set(Array.from(runbook.matchAll(/^## (\S+)$/gm), ([, name = ""]) => name.toLowerCase()))
+    const found = [
+      ...problemsIn(withDatabase({ takes_writes: false, connections: { used: 95, max: 100 }, skew_ms: -7_000 })),
+      ...problemsIn(withDatabase({ reachable: false })),
+      ...problemsIn(withReplica({ silent: true, skew_ms: 9_000 })),
+      ...problemsIn(withReplica({ skew_ms: 9_000, redis: "away" })),
+      ...problemsIn(withProvider({ replicas: { closed: 0, open: 2, half_open: 0 } })),
+      ...problemsIn(status({ holds: { open: 3, overdue: 2 }, redis: { state: "away", reason: null } }))
+    ].flatMap(({ runbook }) => (runbook === null ? [] : [runbook]))
+    assert.isAtLeast(new Set(found).size, 8)
+    for (const path of found) {
+      const [file, anchor = ""] = path.split("#")
+      assert.strictEqual(file, "otel/RUNBOOK.md")
+      assert.include(anchors, anchor)
+    }
+  })
+
   it("are none where all is well", () => {
     assert.deepStrictEqual(problemsOf(status({})), [])
   })

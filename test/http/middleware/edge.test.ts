@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Tracer } from "effect"
+import { HttpMiddleware } from "effect/http"
 import * as SpanTracer from "../../../src/layers/telemetry/spans/SpanTracer.ts"
 import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { currentCall, post, toolCall } from "../../support/api/Mcp.ts"
@@ -167,6 +168,30 @@ describe("a 500", () => {
     }).pipe(
       Effect.provideService(Tracer.Tracer, tracer),
       Effect.provide(services(providing(() => Effect.die("broken"))))
+    )
+  })
+})
+
+describe("a trace", () => {
+  it.effect("that begins here has the ID of its request, so that the log finds it; others keep theirs", () => {
+    const tracer = SpanTracer.make({ sampling: () => true, onEnd: () => {} })
+    const remote = "0af7651916cd43dd8448eb211c80319c"
+    const own = "0b9f6c1e-8d6f-4c7e-9b58-2f6d7a1c3e55"
+    return Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const traceOf = (answer: TestApi.Answer) => (answer.headers.get("traceresponse") ?? "").split("-")[1]
+      const begun = yield* api.get("/docs")
+      assert.strictEqual(traceOf(begun), begun.headers.get("x-request-id")?.replaceAll("-", ""))
+      const continued = yield* api.get("/docs", { traceparent: `00-${remote}-b7ad6b7169203331-01` })
+      assert.strictEqual(traceOf(continued), remote)
+      const repeated = yield* api.get("/docs", { "x-request-id": own })
+      assert.match(traceOf(repeated) ?? "", /^[0-9a-f]{32}$/)
+      assert.notStrictEqual(traceOf(repeated), own.replaceAll("-", ""))
+    }).pipe(
+      Effect.provideService(Tracer.Tracer, tracer),
+      // As in the server: the library would put a span of its own around the request.
+      Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
+      Effect.provide(layer)
     )
   })
 })

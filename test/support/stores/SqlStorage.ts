@@ -12,6 +12,7 @@ import * as KeyStoreSql from "../../../src/layers/sql/keys/KeyStoreSql.ts"
 import * as Migrations from "../../../src/layers/sql/Migrations.ts"
 import * as AuditSql from "../../../src/layers/sql/operations/AuditSql.ts"
 import * as LogRetentionSql from "../../../src/layers/sql/operations/LogRetentionSql.ts"
+import * as OperatorFiguresSql from "../../../src/layers/sql/operations/OperatorFiguresSql.ts"
 import * as OperatorLogSql from "../../../src/layers/sql/operations/OperatorLogSql.ts"
 import * as ReplicasSql from "../../../src/layers/sql/operations/ReplicasSql.ts"
 import { CheckRows } from "../../../src/layers/sql/Rows.ts"
@@ -84,6 +85,7 @@ export const replica = () =>
     LogRetentionSql.layer,
     OperatorLogSql.layer,
     OperatorsSql.layer,
+    OperatorFiguresSql.layer,
     ReplicasSql.layer,
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))

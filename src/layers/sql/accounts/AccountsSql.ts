@@ -4,6 +4,7 @@ import type { Account } from "../../../domain/accounts/Account.ts"
 import { normalizeEmail } from "../../../domain/accounts/emailAddress.ts"
 import { type PaidPlan, Plan, type PlanTable, periodAt } from "../../../domain/credits/Plan.ts"
 import type { NotFound } from "../../../domain/errors.ts"
+import { hintPrefix, isKey } from "../../../domain/keys/ApiKey.ts"
 import {
   AccountError,
   type AccountQuery,
@@ -323,20 +324,28 @@ const byEmail = (deps: Deps) =>
     return find(deps, deps.sql`email = ${address} and email <> ''`, address)
   })
 
+const literally = (text: string): string => text.replaceAll(/[\\%_]/g, "\\$&")
+
+/** Part of a secret matches nothing else, because names and addresses do not contain one. */
+const matching = (sql: SqlClient.SqlClient, text: string) => {
+  const pattern = literally(text.toLowerCase())
+  if (isKey(text)) {
+    const hint = `${literally(hintPrefix(text))}%`
+    return sql`id in (select account_id from api_keys where hint like ${hint})`
+  }
+  return sql.or([
+    sql`email like ${`%${pattern}%`}`,
+    sql`lower(marketplace_user) like ${`%${pattern}%`}`,
+    sql`id like ${`${pattern}%`}`,
+    sql`id in (select account_id from api_keys where lower(label) like ${`%${pattern}%`} or id like ${`${pattern}%`})`
+  ])
+}
+
 const list = ({ sql }: Deps) =>
-  Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text }: AccountQuery) {
-    const pattern = (text ?? "").toLowerCase().replaceAll(/[\\%_]/g, "\\$&")
+  Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text = "" }: AccountQuery) {
     const conditions = [
       sql`deleted_at is null`,
-      ...(pattern === ""
-        ? []
-        : [
-            sql.or([
-              sql`email like ${`%${pattern}%`}`,
-              sql`lower(marketplace_user) like ${`%${pattern}%`}`,
-              sql`id like ${`${pattern}%`}`
-            ])
-          ]),
+      ...(text === "" ? [] : [matching(sql, text)]),
       ...(plan === undefined ? [] : [sql`plan = ${plan}`]),
       ...(suspended === undefined ? [] : [sql`(suspended_at is not null) = ${suspended}::boolean`]),
       ...(after === undefined

@@ -15,6 +15,7 @@ import { Target } from "../../../domain/search/Target.ts"
 import { DocumentIndex } from "../../../services/index/DocumentIndex.ts"
 import { countOf, rowsOf } from "../Rows.ts"
 import { unlimited } from "../store/StatementLimit.ts"
+import { read } from "../Transaction.ts"
 import { compare, load, remove } from "./DocumentLoad.ts"
 import { Stored } from "./DocumentSegments.ts"
 import { isLive, isLoading, whileLoading } from "./LoadLease.ts"
@@ -57,6 +58,9 @@ const Page = Schema.Struct({ ...Struct.omit(Stored.fields, ["language"]), is_loa
 const pageRows = rowsOf(Page)
 
 const statsRows = rowsOf(Schema.Struct({ target: Schema.NullOr(Target), documents: Schema.Int }))
+const countRows = rowsOf(
+  Schema.Struct({ target: Schema.NullOr(Target), language: Schema.NullOr(Schema.String), documents: Schema.Int })
+)
 
 interface Postings {
   readonly lists: ReadonlyMap<string, ReadonlyArray<typeof Found.Type>>
@@ -334,6 +338,19 @@ const stats = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["stats"] =>
     })
   )
 
+const counts = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["counts"] =>
+  read(
+    countRows(sql`
+      select target, language, count(*)::int as documents from indexed_documents
+      group by target, language order by target nulls first, documents desc, language`),
+    (rows) =>
+      rows.map(({ documents, language, target }) => ({
+        target: target ?? undefined,
+        language: language ?? undefined,
+        documents
+      }))
+  )
+
 const clear = (sql: SqlClient.SqlClient): DocumentIndex["Service"]["clear"] =>
   unlimited(
     sql,
@@ -357,6 +374,7 @@ export const layer: Layer.Layer<DocumentIndex, never, SqlClient.SqlClient> = Lay
       whileLoading: whileLoading(sql),
       isLoading: isLoading(sql),
       stats: stats(sql),
+      counts: counts(sql),
       clear: clear(sql)
     })
   )

@@ -1,16 +1,20 @@
 import { Array as Arr, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../domain/errors.ts"
+import type { StoredLogEntry } from "../../../services/charging/QueryLog.ts"
 import {
+  type MinuteCounts,
   maxEntries,
   OperatorLog,
+  type SearchCharge,
   type TopQuery,
   type TopUsage,
   type UsageGroup
 } from "../../../services/operations/OperatorLog.ts"
-import { rowsOf } from "../Rows.ts"
+import { columnsOf, rowsOf } from "../Rows.ts"
 import { LoggedRow, loggedColumns, outcomeCounts, toLogged, toOutcomes } from "../search/LogRow.ts"
 import { unlimited } from "../store/StatementLimit.ts"
+import { read } from "../Transaction.ts"
 import { retryTransient } from "../Transient.ts"
 
 const TopRow = Schema.Struct({
@@ -25,7 +29,31 @@ const TopRow = Schema.Struct({
   page_unreadable: Schema.BigInt
 })
 
+const MinuteRow = Schema.Struct({
+  at: Schema.Date,
+  searches: Schema.Int,
+  credits: Schema.BigInt,
+  ok: Schema.BigInt,
+  upstream_error: Schema.BigInt,
+  upstream_timeout: Schema.BigInt,
+  page_unreadable: Schema.BigInt,
+  p50_ms: Schema.BigInt,
+  p95_ms: Schema.BigInt
+})
+
+const ChargeRow = Schema.Struct({
+  id: Schema.BigInt,
+  created_at: Schema.Date,
+  account_id: Schema.String,
+  kind: Schema.String,
+  quota_credits: Schema.BigInt,
+  balance_credits: Schema.BigInt,
+  cause: Schema.String
+})
+
 const loggedRows = rowsOf(LoggedRow)
+const minuteRows = rowsOf(MinuteRow)
+const chargeRows = rowsOf(ChargeRow)
 const topRows = rowsOf(TopRow)
 
 const lookups = {
@@ -50,6 +78,31 @@ const entriesBy = (sql: SqlClient.SqlClient, lookup: keyof typeof lookups, value
   )
 }
 
+const minutes = (sql: SqlClient.SqlClient, from: number, to: number) =>
+  read(
+    minuteRows(sql`
+      select date_trunc('minute', created_at) as at, count(*)::int as searches, sum(credits)::bigint as credits,
+        ${sql.literal(outcomeCounts)}, percentile_disc(0.5) within group (order by duration_ms) as p50_ms,
+        percentile_disc(0.95) within group (order by duration_ms) as p95_ms
+      from queries where created_at >= ${new Date(from)} and created_at < ${new Date(to)}
+      group by 1 order by 1`),
+    (rows) => rows.map(toMinute)
+  )
+
+/** The times let the database skip months. */
+const charges = (sql: SqlClient.SqlClient, entries: ReadonlyArray<StoredLogEntry>) => {
+  const times = entries.map(({ at }) => at)
+  return read(
+    chargeRows(sql`
+      select ${sql.literal(columnsOf(ChargeRow))} from ledger_entries where cause in (
+        select distinct hold_id from queries
+        where id = any (${entries.map(({ id }) => id)}::text[]) and created_at >= ${new Date(Math.min(...times))}
+          and created_at < ${new Date(Math.max(...times) + 1)}
+      ) order by id`),
+    (rows) => rows.map(toCharge)
+  )
+}
+
 const groupColumns: Readonly<Record<UsageGroup, string>> = {
   account: "account_id",
   key: "key_id",
@@ -69,6 +122,25 @@ const top = (sql: SqlClient.SqlClient, { by, from, limit, to }: TopQuery) => sql
   left join accounts on ${by === "account"} and accounts.id = counted."group"
   order by searches desc, "group"`
 
+const toMinute = (row: typeof MinuteRow.Type): MinuteCounts => ({
+  at: row.at.getTime(),
+  searches: row.searches,
+  credits: Number(row.credits),
+  outcomes: toOutcomes(row),
+  p50Ms: Number(row.p50_ms),
+  p95Ms: Number(row.p95_ms)
+})
+
+const toCharge = (row: typeof ChargeRow.Type): SearchCharge => ({
+  id: Number(row.id),
+  at: row.created_at.getTime(),
+  accountId: row.account_id,
+  kind: row.kind,
+  quotaCredits: Number(row.quota_credits),
+  balanceCredits: Number(row.balance_credits),
+  cause: row.cause
+})
+
 const toTop = (row: typeof TopRow.Type): TopUsage => ({
   group: row.group ?? undefined,
   email: row.email ?? undefined,
@@ -85,6 +157,8 @@ export const layer: Layer.Layer<OperatorLog, never, SqlClient.SqlClient> = Layer
       query: (id) => Effect.map(entriesBy(sql, "query", id), ([entry]) => entry),
       batch: (id) => entriesBy(sql, "batch", id),
       request: (requestId) => entriesBy(sql, "request", requestId),
+      charges: (entries) => (entries.length === 0 ? Effect.succeed([]) : charges(sql, entries)),
+      minutes: (from, to) => minutes(sql, from, to),
       top: (query) => Effect.orDie(Effect.map(unlimited(sql, topRows(top(sql, query))), (rows) => rows.map(toTop)))
     })
   )

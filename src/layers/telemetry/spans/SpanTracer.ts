@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
-import { Cause, type Context, Exit, Option, Predicate, Tracer } from "effect"
+import { Cause, Context, Exit, Option, Predicate, Tracer } from "effect"
+import { RequestOfTrace } from "../../../services/telemetry/Tracing.ts"
 
 type Options = Parameters<Tracer.Tracer["span"]>[0]
 
@@ -186,7 +187,8 @@ export const make = ({ onEnd, sampling }: { readonly sampling: Sampling; readonl
       if (parent === undefined && started.kind !== "server" && started.links.length === 0) {
         return new UnsampledSpan(started, noIds)
       }
-      const traceId = parent?.traceId ?? newTraceId()
+      const traceId =
+        parent?.traceId ?? Context.get(started.annotations, RequestOfTrace)?.replaceAll("-", "") ?? newTraceId()
       const ids: Ids = { traceId, spanId: hex(16) }
       return isKept(traceId, parent, started.links)
         ? new SampledSpan(started, ids, onEnd)

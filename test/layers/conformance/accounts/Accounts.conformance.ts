@@ -1,17 +1,18 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { Plan } from "../../../../src/domain/credits/Plan.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
+import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
 import { discrepanciesOf, makeAccount, makeEmail, makeRecords } from "../../../support/api/searches.ts"
 import { Backdoor } from "../../../support/stores/Backdoor.ts"
 
 const cycleStart = Date.parse("2026-01-31T08:00:00Z")
 
 /** What any store of accounts promises. */
-export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor | Ids | Ledger>): void => {
+export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoor | Ids | KeyStore | Ledger>): void => {
   it.effect("an account is found by its id and by its address in any letter case", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
@@ -322,6 +323,30 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
       const moved = yield* accounts.setEmail(third.id, alias("moved"))
       assert.deepInclude(yield* ledger.allowance(moved), { quota: 100, used: 40 })
       for (const account of [second, chosen, third]) assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
+  it.effect("an account is found by a key's name, by the start of its ID, and by what is shown of its secret", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const keys = yield* KeyStore
+      const account = yield* makeAccount({ plan: "starter" })
+      const other = yield* makeAccount({ plan: "starter" })
+      const label = `Crawler ${account.id.slice(-8)}`
+      const { key, secret } = yield* keys.create(account.id, { label, mode: "live" })
+      yield* keys.create(other.id, { label: "other", mode: "live" })
+      const find = (text: string) =>
+        Effect.map(
+          accounts.list({ text, plan: undefined, suspended: undefined, after: undefined, limit: 10 }),
+          (found) => found.map(({ id }) => id)
+        )
+      const value = Redacted.value(secret)
+      for (const text of [label.toUpperCase(), key.id.slice(0, 20), value, value.slice(0, 12), value.slice(0, 20)]) {
+        assert.deepStrictEqual(yield* find(text), [account.id], text)
+      }
+      assert.deepStrictEqual(yield* find("sk_live_%"), [])
+      yield* keys.revoke(key.id)
+      assert.deepStrictEqual(yield* find(value), [account.id])
     })
   )
 

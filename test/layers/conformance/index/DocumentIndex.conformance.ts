@@ -414,6 +414,22 @@ export const documentIndexConformance = (name: string, layer: Layer.Layer<Docume
       })
     )
 
+    it.effect("counts its documents by target and language", () =>
+      Effect.gen(function* () {
+        yield* only([
+          { url: "https://d/1", title: "Katze", language: "de" },
+          { url: "https://d/2", title: "Cat", language: "en" },
+          { url: "https://d/3", title: "Dog", language: "en" }
+        ])
+        yield* load([{ url: "https://d/4", title: "Bird" }], "beta_search")
+        assert.deepStrictEqual(yield* Effect.flatMap(DocumentIndex, ({ counts }) => counts), [
+          { target: undefined, language: "en", documents: 2 },
+          { target: undefined, language: "de", documents: 1 },
+          { target: "beta_search", language: undefined, documents: 1 }
+        ])
+      })
+    )
+
     it.effect("replaces a document with the same address and target", () =>
       Effect.gen(function* () {
         yield* only([{ url: "https://d/a", title: "Before" }])

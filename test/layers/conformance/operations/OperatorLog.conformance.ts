@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { LogEntry } from "../../../../src/domain/log/LogEntry.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { QueryLog } from "../../../../src/services/charging/QueryLog.ts"
-import type { Ledger } from "../../../../src/services/credits/Ledger.ts"
+import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
 import { maxEntries, OperatorLog } from "../../../../src/services/operations/OperatorLog.ts"
 import { makeAccount, makeRecord } from "../../../support/api/searches.ts"
@@ -89,6 +89,47 @@ export const operatorLogConformance = (
         const error = yield* Effect.flip(lookup)
         assert.strictEqual(error._tag, "not_found")
       }
+    })
+  )
+
+  it.effect("minutes have their searches, credits, errors and latencies; a minute without searches is absent", () =>
+    Effect.gen(function* () {
+      const operatorLog = yield* OperatorLog
+      const [before] = yield* Effect.map(operatorLog.minutes(0, always.to), (all) => all.slice(-1))
+      const from = (before?.at ?? 0) + 1
+      const counted = Effect.map(operatorLog.minutes(0, always.to), (all) =>
+        all
+          .filter(({ at }) => at >= from - 1)
+          .reduce((sum, { outcomes, searches }) => [sum[0] + searches, sum[1] + outcomes.upstream_error], [
+            0, 0
+          ] as const)
+      )
+      const [searches, errors] = yield* counted
+      for (const durationMs of [10, 20, 900]) yield* log({ durationMs })
+      yield* log({ outcome: "upstream_error", durationMs: 15_000 })
+      assert.deepStrictEqual(yield* counted, [searches + 4, errors + 1])
+      const last = (yield* operatorLog.minutes(0, always.to)).at(-1)
+      assert.strictEqual((last?.at ?? 1) % 60_000, 0)
+      assert.isAtLeast(last?.p95Ms ?? 0, last?.p50Ms ?? 1)
+      assert.deepStrictEqual(yield* operatorLog.minutes(0, 1_000), [])
+    })
+  )
+
+  it.effect("a charged search is found with the entry of the ledger that charged it, a free search without", () =>
+    Effect.gen(function* () {
+      const operatorLog = yield* OperatorLog
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "starter" })
+      const entry = yield* makeRecord(account)
+      const hold = yield* ledger.reserve(account, 1)
+      yield* ledger.settle(hold, [entry])
+      const found = yield* operatorLog.query(entry.id)
+      const [charge, ...others] = yield* operatorLog.charges([found])
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(charge, { accountId: account.id, kind: "search", quotaCredits: 1, cause: hold.id })
+      const free = yield* log()
+      assert.deepStrictEqual(yield* operatorLog.charges([yield* operatorLog.query(free.id)]), [])
+      assert.deepStrictEqual(yield* operatorLog.charges([]), [])
     })
   )
 
