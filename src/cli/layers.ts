@@ -26,6 +26,7 @@ import type { Replicas } from "../services/operations/Replicas.ts"
 import type { SecretRotation } from "../services/operations/SecretRotation.ts"
 import type { PageFetcher } from "../services/pages/PageFetcher.ts"
 import type { PageParser } from "../services/pages/PageParser.ts"
+import type { ProviderPauses } from "../services/providers/ProviderPauses.ts"
 import type { ProviderStates } from "../services/providers/ProviderStates.ts"
 import type { ProviderTrials } from "../services/providers/ProviderTrials.ts"
 import type { EventBooks } from "../services/webhooks/EventBooks.ts"
@@ -44,6 +45,7 @@ type ReadingServices =
   | Ledger
   | LogRetention
   | Operators
+  | ProviderPauses
   | QueryLog
   | Replicas
 

@@ -16,6 +16,7 @@ import * as LedgerWatch from "../layers/sql/credits/LedgerWatch.ts"
 import * as Migrations from "../layers/sql/Migrations.ts"
 import * as OperatorFiguresSql from "../layers/sql/operations/OperatorFiguresSql.ts"
 import * as OperatorLogSql from "../layers/sql/operations/OperatorLogSql.ts"
+import * as ProviderPausesSql from "../layers/sql/operations/ProviderPausesSql.ts"
 import * as ReplicasSql from "../layers/sql/operations/ReplicasSql.ts"
 import * as DatabaseReadiness from "../layers/sql/store/DatabaseReadiness.ts"
 import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
@@ -118,7 +119,7 @@ const heartbeat = AppConfig.layerFrom(({ quarryCommit, redisUrl }) =>
     usesRedis: redisUrl !== undefined
   })
 ).pipe(
-  Layer.provide([ReplicasSql.layer, Storage.replicaId]),
+  Layer.provide([ReplicasSql.layer, ProviderPausesSql.layer, Storage.replicaId]),
   Layer.provide(Migrations.layer),
   Layer.provide(Storage.database)
 )

@@ -74,7 +74,8 @@ export const providers = (
     },
     check: () => Effect.undefined,
     serves: () => Effect.succeed(true),
-    labels: {}
+    labels: {},
+    order: {}
   })
 
 export interface Options {

@@ -30,9 +30,10 @@ import { KeyStore, tooManyKeys } from "../../src/services/keys/KeyStore.ts"
 import { Audit, type AuditEntry } from "../../src/services/operations/Audit.ts"
 import { Backups } from "../../src/services/operations/Backups.ts"
 import { LogRetention } from "../../src/services/operations/LogRetention.ts"
-import { Replicas } from "../../src/services/operations/Replicas.ts"
+import { type Replica, Replicas } from "../../src/services/operations/Replicas.ts"
 import { SecretMismatch, SecretRotation } from "../../src/services/operations/SecretRotation.ts"
 import type { Provider } from "../../src/services/providers/Provider.ts"
+import { ProviderPauses } from "../../src/services/providers/ProviderPauses.ts"
 import { ProviderStates } from "../../src/services/providers/ProviderStates.ts"
 import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/webhooks/EventBooks.ts"
 
@@ -94,6 +95,28 @@ const noMail = Layer.merge(
   Layer.mock(Emails, { delivers: false, send: () => Effect.void }),
   Layer.mock(Invitations, { resend: () => Effect.succeed(guest) })
 )
+
+const pause = { provider: "meta", engine: undefined, by: "grace", reason: "captchas", since: 0 }
+const pauseJson = { ...pause, engine: null, since: "1970-01-01T00:00:00.000Z" }
+
+const replica: Replica = {
+  id: "rep_1",
+  host: "a.example",
+  address: undefined,
+  version: "0.1.0",
+  commit: undefined,
+  startedAt: 0,
+  seenAt: 0,
+  silentMs: 0,
+  skewMs: 0,
+  vitals: {
+    redis: "off",
+    pool: null,
+    providers: [
+      { provider: "meta", engine: "bing", phase: "closed", lastSuccessAt: null, lastRefusal: null, p95Ms: null }
+    ]
+  }
+}
 
 /** Keeps the entries of changes that succeed, newest first. */
 const audit = Layer.sync(Audit, () => {
@@ -216,7 +239,13 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       set: () => Effect.void
     }),
     Layer.mock(AccountRemoval, { end: () => Effect.void }),
+    Layer.mock(ProviderPauses, {
+      all: Effect.succeed([pause]),
+      pause: ({ by, engine, provider, reason }) => Effect.succeed({ provider, engine, by, reason, since: 0 }),
+      resume: ({ provider }) => Effect.succeed(provider === pause.provider ? [pause] : [])
+    }),
     Layer.mock(Replicas, {
+      all: Effect.succeed([replica]),
       forget: (id) => Effect.succeed(id === "rep_1" ? "forgotten" : id === "rep_2" ? "running" : "unknown")
     }),
     Layer.mock(EventBooks, {
@@ -688,6 +717,12 @@ describe("quarry --json", () => {
     ["operator list", { operators: [{ ...operatorJson, by: "ann" }] }],
     ["operator remove --email ada@example.com", { ...operatorJson, by: "ann" }],
     ["replica forget rep_1", { id: "rep_1" }],
+    [
+      "providers pause --provider meta --engine bing --reason captchas",
+      { provider: "meta", engine: "bing", by: "ada", reason: "captchas", since: "1970-01-01T00:00:00.000Z" }
+    ],
+    ["providers resume --provider meta", { resumed: [pauseJson] }],
+    ["providers paused", { paused: [pauseJson] }],
     ["audit list", { entries: [], next: null }],
     ["account grant --id acc_1 --credits 10 --reason refund", { balance: 17 }],
     [
@@ -876,6 +911,8 @@ describe("quarry audit", () => {
     ["operator remove --email ada@example.com", "usr_1", { role: "observer" }],
     ["index remove --site a.example --target beta_search", null, { site: "a.example", target: "beta_search" }],
     ["replica forget rep_1", "rep_1", {}],
+    ["providers pause --provider meta --reason captchas", null, { provider: "meta", reason: "captchas" }],
+    ["providers resume --provider meta --engine bing", null, { provider: "meta", engine: "bing" }],
     ["key create --account acc_1 --name ci", "key_1", { account: "acc_1", mode: "live" }],
     ["key rotate --id key_1", "key_1", { account: "acc_1", new_key: "key_1" }],
     ["key rotate --id key_1 --grace-seconds 60", "key_1", { account: "acc_1", new_key: "key_1", grace_seconds: 60 }],
@@ -1213,6 +1250,12 @@ describe("quarry", () => {
     ["key list --account acc_2", "not_found", /^There is no such thing\.$/],
     ["webhooks list --account acc_2", "not_found", /^There is no such thing\.$/],
     ["replica forget rep_2", "command_failed", /^Replica rep_2 is running/],
+    [
+      "providers pause --provider meat --reason typo",
+      "not_found",
+      /^No replica has a provider meat\. They have: meta\/bing\.$/
+    ],
+    ["providers resume --provider brave", "not_found", /^brave is not paused\./],
     ["replica forget rep_3", "not_found", /^There is no replica rep_3\.$/],
     ["webhooks drop --account acc_2", "not_found", /^There is no such thing\.$/],
     ["webhooks pause --account acc_1 --endpoint whk_2", "not_found", /^The account has no webhook with this ID\.$/],

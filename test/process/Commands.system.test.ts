@@ -61,6 +61,7 @@ const argumentsOf = (id: string): Readonly<Record<string, string>> => ({
   "usage top": "--from 2020-01-01",
   "secrets status": "",
   "providers check": "",
+  "providers paused": "",
   "providers try": "meta --query css",
   "retention show": "",
   backup: "",

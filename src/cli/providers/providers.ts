@@ -1,19 +1,25 @@
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { PausedProvider } from "../../domain/providers/pauses.ts"
 import { namesOf } from "../../domain/providers/providerNames.ts"
 import type { Capabilities, Codes } from "../../domain/search/Capabilities.ts"
 import { QueryText } from "../../domain/search/SearchRequest.ts"
 import { cutCodePoints } from "../../domain/text.ts"
+import { pauseProvider, resumeProvider } from "../../services/operations/acts/providers.ts"
+import { pauseJson } from "../../services/operations/views/engineJson.ts"
 import { checkedSearch, checkProviders, checksJson } from "../../services/providers/checkProviders.ts"
+import { ProviderPauses } from "../../services/providers/ProviderPauses.ts"
 import {
   type MissingPath,
   ProviderTrials,
   type ShownRequest,
   type Trial
 } from "../../services/providers/ProviderTrials.ts"
-import { writesNothing } from "../effects.ts"
+import { writesMore, writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
-import { CommandFailed, print, section, table, withoutControls } from "../Output.ts"
+import { CommandFailed, print, section, table, time, withoutControls } from "../Output.ts"
+import { actFlags } from "../operations/actFlags.ts"
+import { asOperator } from "../operations/operator.ts"
 
 const codes = (one: string, many: string, known: Codes): string => {
   if (known === "none") return `no ${one}`
@@ -119,11 +125,55 @@ const tryProvider = Command.make(
   })
 ).pipe(Command.withDescription("Send one search to a described provider, and show what it sends and finds"))
 
+const nameOf = ({ engine, provider }: PausedProvider) => (engine === undefined ? provider : `${provider}/${engine}`)
+
+const pause = Command.make(
+  "pause",
+  actFlags["providers pause"],
+  Effect.fn(function* (input) {
+    const pause = yield* asOperator(pauseProvider(input))
+    yield* print(pauseJson(pause), [`Paused ${nameOf(pause)}. Every replica skips it within 5 seconds.`])
+  })
+).pipe(Command.withDescription("Let searches skip a provider or an engine until it is resumed"))
+
+const resume = Command.make(
+  "resume",
+  actFlags["providers resume"],
+  Effect.fn(function* (input) {
+    const ended = yield* asOperator(resumeProvider(input))
+    yield* print({ resumed: ended.map(pauseJson) }, [`Resumed ${ended.map(nameOf).join(", ")}.`])
+  })
+).pipe(Command.withDescription("Let searches use a paused provider or engine again"))
+
+const listPaused = Command.make(
+  "paused",
+  {},
+  Effect.fn(function* () {
+    const all = yield* Effect.flatMap(ProviderPauses, (pauses) => pauses.all)
+    yield* print(
+      { paused: all.map(pauseJson) },
+      table([
+        ["PROVIDER", "ENGINE", "SINCE", "BY", "REASON"],
+        ...all.map(({ by, engine, provider, reason, since }) => [
+          provider,
+          engine ?? "-",
+          time(since) ?? "",
+          by,
+          reason
+        ])
+      ])
+    )
+  })
+).pipe(Command.withDescription("List paused providers"))
+
 export const providers = <E, R>(layers: CommandLayers<E, R>) =>
   Command.make("providers").pipe(
-    Command.withDescription("Check the providers behind the targets"),
+    Command.withDescription("Check and pause the providers behind the targets"),
     Command.withSubcommands([
       check.pipe(writesNothing, Command.provide(layers.providers)),
-      tryProvider.pipe(writesNothing, Command.provide(layers.trials))
+      tryProvider.pipe(writesNothing, Command.provide(layers.trials)),
+      pause.pipe(writesMore, Command.provide(layers.storage)),
+      resume.pipe(writesMore, Command.provide(layers.storage)),
+      listPaused.pipe(writesNothing, Command.provide(layers.reading))
     ])
   )

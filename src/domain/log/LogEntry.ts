@@ -9,15 +9,15 @@ export const outcomes = ["ok", "upstream_error", "upstream_timeout", "page_unrea
 export const Outcome = Schema.Literals(outcomes)
 export type Outcome = typeof Outcome.Type
 
-/** `cool_down`: not called. `cut_off`: the batch ended first. `merged`: the answer has the results. */
-export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "cut_off", "merged"])
+/** `cool_down`, `paused`: not called. `cut_off`: the batch ended first. `merged`: the answer has the results. */
+export const LoggedReason = Schema.Literals([...refusalReasons, "cool_down", "paused", "cut_off", "merged"])
 export type LoggedReason = typeof LoggedReason.Type
 
-/** Reasons that reveal the state of the operator's accounts and credentials. */
-type PrivateReason = "quota" | "unauthorized"
+/** Reasons that reveal what the operator does, and the state of the operator's accounts and credentials. */
+type PrivateReason = "quota" | "unauthorized" | "paused"
 
 const isPublic = (reason: LoggedReason): reason is Exclude<LoggedReason, PrivateReason> =>
-  reason !== "quota" && reason !== "unauthorized"
+  reason !== "quota" && reason !== "unauthorized" && reason !== "paused"
 
 export const PublicReason = Schema.Literals([...LoggedReason.literals.filter(isPublic), "unavailable"])
 

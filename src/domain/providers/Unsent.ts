@@ -1,15 +1,16 @@
 import { UpstreamError, UpstreamTimeout } from "../errors.ts"
 
 /** The reason that a provider was not asked. `busy`: its call limits, as set by the operator, left no slot in time. */
-export type UnsentReason = "cool_down" | "busy" | "unserved"
+export type UnsentReason = "cool_down" | "busy" | "paused" | "unserved"
 
 const phrases: { readonly [R in UnsentReason]: string } = {
   cool_down: "cooling down after errors",
   busy: "at their call limits",
+  paused: "paused",
   unserved: "unable to serve this search"
 }
 
-const order: ReadonlyArray<UnsentReason> = ["cool_down", "busy", "unserved"]
+const order: ReadonlyArray<UnsentReason> = ["cool_down", "busy", "paused", "unserved"]
 
 /** The error of a search for which no provider was asked. Names no provider: callers do not know them (R76). */
 export const unsentError = (reasons: ReadonlySet<UnsentReason>): UpstreamError => {

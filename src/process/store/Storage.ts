@@ -13,6 +13,7 @@ import * as AuditSql from "../../layers/sql/operations/AuditSql.ts"
 import * as KeyringsSql from "../../layers/sql/operations/KeyringsSql.ts"
 import * as LogMaintenance from "../../layers/sql/operations/LogMaintenance.ts"
 import * as LogRetentionSql from "../../layers/sql/operations/LogRetentionSql.ts"
+import * as ProviderPausesSql from "../../layers/sql/operations/ProviderPausesSql.ts"
 import * as ReplicasSql from "../../layers/sql/operations/ReplicasSql.ts"
 import * as SecretRotationSql from "../../layers/sql/operations/SecretRotationSql.ts"
 import * as QueryLogSql from "../../layers/sql/search/QueryLogSql.ts"
@@ -109,6 +110,7 @@ const stores = (options: { readonly reports: boolean; readonly writes: boolean }
     QueryLogSql.layer,
     LogRetentionSql.layer,
     OperatorsSql.layer,
+    ProviderPausesSql.layer,
     ReplicasSql.layer
   ).pipe(
     Layer.provideMerge(keyrings(options)),

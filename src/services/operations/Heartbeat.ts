@@ -5,6 +5,7 @@ import { namesOf } from "../../domain/providers/providerNames.ts"
 import { digestOf, Plans } from "../credits/Plans.ts"
 import { DatabaseLane } from "../DatabaseLane.ts"
 import type { ProviderState } from "../providers/ProviderMonitor.ts"
+import { ProviderPauses } from "../providers/ProviderPauses.ts"
 import { ProviderStates } from "../providers/ProviderStates.ts"
 import type { RerankState } from "../providers/Reranker.ts"
 import { databaseConnections, databaseMax, databasePending, redisAway } from "../telemetry/Metrics.ts"
@@ -33,7 +34,10 @@ const sightOf = (state: ProviderState): ProviderSight => ({
   phase: state.phase,
   lastSuccessAt: state.lastSuccessAt ?? null,
   lastRefusal: state.lastRefusal === undefined ? null : { at: state.lastRefusal.at, reason: state.lastRefusal.reason },
-  p95Ms: state.latencyMs === undefined ? null : Math.round(state.latencyMs.p95)
+  p95Ms: state.latencyMs === undefined ? null : Math.round(state.latencyMs.p95),
+  retryAt: state.retryAt ?? null,
+  isPaused: state.isPaused,
+  recent: state.recent
 })
 
 /** A reranker appears among the providers, with its target and its type. */
@@ -74,7 +78,7 @@ const readVitals = Effect.fnUntraced(function* (
   return vitals
 })
 
-/** Reports this process to `Replicas` while it runs. A failed heartbeat is not repeated; the next one follows. */
+/** Reports this process to `Replicas` while it runs, and takes up the pauses of providers. A failed heartbeat is not repeated; the next one follows. */
 export const layer = ({ commit, host, reachable, usesRedis, version }: HeartbeatOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -82,11 +86,13 @@ export const layer = ({ commit, host, reachable, usesRedis, version }: Heartbeat
       const states = yield* ProviderStates
       const readiness = yield* Readiness
       const plans = yield* Plans
+      const pauses = yield* ProviderPauses
       const id =
         (yield* ReplicaId) ?? (yield* Effect.die(new Error("a process without a replica's id has no heartbeat")))
       let isRecorded = true
       const startedAt = yield* Clock.currentTimeMillis
       const beat = Effect.gen(function* () {
+        yield* states.setPauses(yield* pauses.all)
         const vitals = yield* readVitals(states, usesRedis, plans)
         const bound = yield* readiness.address
         const address = bound === undefined ? undefined : formatAddress(reachable(bound))

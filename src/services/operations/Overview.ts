@@ -49,7 +49,7 @@ const toReplicaStatus = (replica: Replica, successor: string | null): ReplicaSta
 const largest = (values: ReadonlyArray<number | null>): number | null =>
   values.reduce((most, value) => (value === null || (most !== null && most > value) ? most : value), null)
 
-const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]): ProviderStatus => {
+export const toProviderStatus = (sights: Sights): ProviderStatus => {
   const [{ engine, provider }] = sights
   const count = (phase: ProviderSight["phase"]) => sights.filter((sight) => sight.phase === phase).length
   const refusedAt = largest(sights.map(({ lastRefusal }) => lastRefusal?.at ?? null))
@@ -64,7 +64,10 @@ const toProviderStatus = (sights: readonly [ProviderSight, ...ReadonlyArray<Prov
   }
 }
 
-const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderStatus> => {
+type Sights = readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]
+
+/** What running replicas report of each provider, by its name. */
+export const sightsOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<Sights> => {
   const byName = new Map<string, [ProviderSight, ...Array<ProviderSight>]>()
   for (const replica of replicas) {
     if (isSilent(replica)) continue
@@ -77,7 +80,7 @@ const providersOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<ProviderSt
   }
   return Array.from(byName)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, sights]) => toProviderStatus(sights))
+    .map(([, sights]) => sights)
 }
 
 /** The state of the whole deployment. */
@@ -111,7 +114,7 @@ export class Overview extends Context.Service<
             redis: yield* redis.look,
             index: loading === null ? null : { loading },
             replicas: found === null ? null : toReplicaStatuses(found),
-            providers: providersOf(found ?? [])
+            providers: sightsOf(found ?? []).map(toProviderStatus)
           }
         })
         return Overview.of({ look: Effect.provideService(look, DatabaseLane, "operator") })

@@ -9,7 +9,11 @@ const ProviderSight = Schema.Struct({
   phase: Schema.Literals(phases),
   lastSuccessAt: Schema.NullOr(Schema.Number),
   lastRefusal: Schema.NullOr(Schema.Struct({ at: Schema.Number, reason: Schema.Literals(refusalReasons) })),
-  p95Ms: Schema.NullOr(Schema.Number)
+  p95Ms: Schema.NullOr(Schema.Number),
+  // Absent from rerankers, and from replicas of versions that do not report them.
+  retryAt: Schema.optionalKey(Schema.NullOr(Schema.Number)),
+  isPaused: Schema.optionalKey(Schema.Boolean),
+  recent: Schema.optionalKey(Schema.Struct({ calls: Schema.Number, answers: Schema.Number }))
 })
 export type ProviderSight = typeof ProviderSight.Type
 

@@ -6,6 +6,8 @@ import type { Deadline } from "../waiting/Deadlines.ts"
 const maxRefusals = 8
 const maxNameCharacters = 64
 
+export type LeftOutReason = "unserved" | "cool_down" | "paused"
+
 export class Attempt {
   readonly provider: string
   readonly startedAt: number
@@ -91,7 +93,9 @@ export class Attempts {
   get unsentReasons(): ReadonlySet<UnsentReason> {
     const unsent = [...this.skipped, ...this.attempts.filter(({ isSent }) => !isSent)]
     return new Set(
-      unsent.map(({ reason = "busy" }) => (reason === "busy" || reason === "unserved" ? reason : "cool_down"))
+      unsent.map(({ reason = "busy" }) =>
+        reason === "busy" || reason === "unserved" || reason === "paused" ? reason : "cool_down"
+      )
     )
   }
 
@@ -101,7 +105,7 @@ export class Attempts {
     for (const attempt of this.attempts) attempt.end(now, "cut_off")
   }
 
-  leaveOut(provider: string, reason: "unserved" | "cool_down", now: number): void {
+  leaveOut(provider: string, reason: LeftOutReason, now: number): void {
     const attempt = new Attempt(provider, now)
     attempt.end(now, reason)
     this.skipped.push(attempt)

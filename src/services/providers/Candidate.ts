@@ -155,8 +155,7 @@ export const single = (monitor: ProviderMonitor, timeoutError: UpstreamTimeout):
     slowMs: () => monitor.slowMs,
     waitMs: ({ account }, now) => monitor.waitMs(account, now),
     recordOvertaking: ({ attempts }) => (attempts.hasAsked(provider.name) ? monitor.recordOvertaking : Effect.void),
-    leaveOut: ({ attempts, request }, now) =>
-      attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now),
+    leaveOut: ({ attempts, request }, now) => attempts.leaveOut(provider.name, monitor.reasonToSkip(request), now),
     attempt: (search, share) =>
       Clock.clockWith((clock) => {
         const { attempts, request } = search

@@ -173,9 +173,7 @@ export const fused = (monitors: ReadonlyArray<ProviderMonitor>, options: Options
       return waits.toSorted((a, b) => a - b)[options.need - 1] ?? 0
     },
     leaveOut: ({ attempts, request }, now) => {
-      for (const { provider } of monitors) {
-        attempts.leaveOut(provider.name, unservedBy(provider, request) === undefined ? "cool_down" : "unserved", now)
-      }
+      for (const monitor of monitors) attempts.leaveOut(monitor.provider.name, monitor.reasonToSkip(request), now)
     },
     attempt: (search, share) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => askAll(search, admitted(search.request, now), options, share))

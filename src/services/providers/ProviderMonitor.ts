@@ -7,7 +7,8 @@ import type { UpstreamRow } from "../../domain/search/Organic.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 import { providerDuration } from "../telemetry/Metrics.ts"
 import { type Deadline, type Deadlines, msUntil } from "../waiting/Deadlines.ts"
-import type { Provider } from "./Provider.ts"
+import type { LeftOutReason } from "./Attempts.ts"
+import { type Provider, unservedBy } from "./Provider.ts"
 import type { Turn } from "./Turn.ts"
 
 /** Enough samples for a p95, and few enough to follow a provider that slows down. */
@@ -40,8 +41,12 @@ export interface ProviderState {
   readonly name: string
   readonly phase: CoolDown.Phase
   readonly retryAt: number | undefined
+  /** True while an operator has paused it. */
+  readonly isPaused: boolean
   readonly answers: number
   readonly refusals: number
+  /** Of the latest `maxSamples` calls, without those that failed through no fault of the provider. */
+  readonly recent: { readonly calls: number; readonly answers: number }
   readonly lastSuccessAt: number | undefined
   readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined
   /** Undefined before the first answer. */
@@ -86,6 +91,7 @@ const lateRefusal = (ms: number) =>
   new Refusal({ reason: "timeout", message: `no response in ${Math.round(ms)} ms`, isLate: true })
 
 const noTurn = new Refusal({ reason: "busy", message: "its call limits left no slot in time" })
+const paused = new Refusal({ reason: "busy", message: "it was paused while the search waited for it" })
 const cooledDown = new Refusal({ reason: "busy", message: "it began to cool down while the search waited for it" })
 
 /** The outcome in metrics: `abandoned` if another attempt was faster or the caller left. */
@@ -103,6 +109,10 @@ export class ProviderMonitor {
   private readonly names: ReturnType<typeof namesOf>
   private readonly deadlines: Deadlines
   private readonly latencies = new Latencies()
+  private readonly outcomes: Array<boolean> = []
+  private calls = 0
+  /** Searches skip it. `ProviderStates.check` still calls it. */
+  isPaused = false
   private coolDown = CoolDown.closed
   private answers = 0
   private refusals = 0
@@ -121,12 +131,18 @@ export class ProviderMonitor {
   }
 
   admits(now: number): boolean {
-    return CoolDown.admits(this.coolDown, now)
+    return !this.isPaused && CoolDown.admits(this.coolDown, now)
   }
 
   /** True if it may be called during its cool-down if no other provider is left. */
   get isLastResort(): boolean {
-    return this.coolDown.lastResort
+    return !this.isPaused && this.coolDown.lastResort
+  }
+
+  /** Why a search that could not use it left it out. */
+  reasonToSkip(request: SearchRequest): LeftOutReason {
+    if (unservedBy(this.provider, request) !== undefined) return "unserved"
+    return this.isPaused ? "paused" : "cool_down"
   }
 
   phase(now: number): CoolDown.Phase {
@@ -151,11 +167,13 @@ export class ProviderMonitor {
     return Clock.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
       const { openings } = this.coolDown
+      const wasPaused = this.isPaused
       let sent: Sent | undefined
       const late = () => (sent === undefined ? noTurn : lateRefusal(sent.ms))
       const search = (move: (deadline: Deadline) => void) => {
         const send = (): Refusal | undefined => {
           if (sent !== undefined) return undefined
+          if (this.isPaused && !wasPaused) return paused
           const now = clock.currentTimeMillisUnsafe()
           if (this.coolDown.openings > openings && !this.admits(now) && !this.isLastResort) return cooledDown
           const isProbe = CoolDown.isProbe(this.coolDown, now)
@@ -203,8 +221,10 @@ export class ProviderMonitor {
       name: this.provider.name,
       phase: this.phase(now),
       retryAt: this.coolDown.until,
+      isPaused: this.isPaused,
       answers: this.answers,
       refusals: this.refusals,
+      recent: { calls: this.outcomes.length, answers: this.outcomes.filter(Boolean).length },
       lastSuccessAt: this.lastSuccessAt,
       lastRefusal: this.lastRefusal,
       latencyMs: p50 === undefined || p95 === undefined || p99 === undefined ? undefined : { p50, p95, p99 },
@@ -228,6 +248,7 @@ export class ProviderMonitor {
 
   private recordAnswer(exit: Exit.Exit<Rows, Refusal>, startedAt: number, now: number): Effect.Effect<void> {
     if (Exit.isFailure(exit)) return Effect.void
+    this.countOutcome(true)
     this.answers += 1
     this.lastSuccessAt = now
     this.latencies.add(now - startedAt)
@@ -235,11 +256,16 @@ export class ProviderMonitor {
     return Effect.void
   }
 
+  private countOutcome(isAnswer: boolean): void {
+    this.outcomes[this.calls++ % maxSamples] = isAnswer
+  }
+
   private recordRefusal(refusal: Refusal, now: number): Effect.Effect<void> {
     const { message, reason } = refusal
     this.refusals += 1
     this.lastRefusal = { at: now, reason, message }
     if (refusal.isOfSearch === true) return Effect.void
+    if (reason !== "busy" && reason !== "unserved") this.countOutcome(false)
     const before = this.coolDown
     this.coolDown = CoolDown.recordRefusal(before, CoolDown.providerPolicy, refusal, now)
     if (this.coolDown.openings === before.openings) return Effect.void

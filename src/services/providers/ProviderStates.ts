@@ -1,5 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer, Result, Scope } from "effect"
 import { phases } from "../../domain/providers/CoolDown.ts"
+import { isPausedBy, type PausedProvider } from "../../domain/providers/pauses.ts"
 import { namesOf } from "../../domain/providers/providerNames.ts"
 import { Refusal } from "../../domain/providers/Refusal.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -31,6 +32,8 @@ export class ProviderStates extends Context.Service<
     /** The monitor of a provider, created on first use. */
     readonly monitor: (provider: Provider) => Effect.Effect<ProviderMonitor>
     readonly all: Effect.Effect<ReadonlyArray<ProviderState>>
+    /** Searches skip providers with one of these pauses, and no others. */
+    readonly setPauses: (pauses: ReadonlyArray<PausedProvider>) => Effect.Effect<void>
     /** Also whether documents are being loaded into each provider's index; undefined if its store does not say. */
     readonly reports: Effect.Effect<
       ReadonlyArray<{ readonly state: ProviderState; readonly isLoading: boolean | undefined }>
@@ -49,8 +52,10 @@ export class ProviderStates extends Context.Service<
       const rerankers: Array<RerankMonitor> = []
       const deadlines = yield* Deadlines.make
       const scope = yield* Effect.scope
+      let pauses: ReadonlyArray<PausedProvider> = []
       const add = (provider: Provider) => {
         const monitor = new ProviderMonitor(provider, deadlines)
+        monitor.isPaused = isPausedBy(pauses, provider)
         monitors.set(provider, monitor)
         return Effect.as(Scope.provide(observePhases(monitor), scope), monitor)
       }
@@ -63,6 +68,11 @@ export class ProviderStates extends Context.Service<
         all: Effect.map(Clock.currentTimeMillis, (now) =>
           Array.from(monitors.values(), (monitor) => monitor.state(now))
         ),
+        setPauses: (present) =>
+          Effect.sync(() => {
+            pauses = present
+            for (const monitor of monitors.values()) monitor.isPaused = isPausedBy(pauses, monitor.provider)
+          }),
         reports: Effect.suspend(() =>
           Effect.forEach(
             Array.from(monitors.values()),

@@ -1,7 +1,8 @@
-import { Clock, Context, Effect, Latch, Layer } from "effect"
+import { Clock, Context, Effect, Latch, Layer, Record } from "effect"
 import { UnsupportedParameter, UpstreamError, type UpstreamTimeout } from "../../domain/errors.ts"
 import { unsupportedOption } from "../../domain/options/OptionSupport.ts"
 import { type OptionName, optionNames } from "../../domain/options/SearchOptions.ts"
+import { fusedNames } from "../../domain/providers/providerNames.ts"
 import { unsentError } from "../../domain/providers/Unsent.ts"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
@@ -182,6 +183,8 @@ export class Providers extends Context.Service<
     readonly serves: (target: Target) => Effect.Effect<boolean>
     /** The operator's names for targets (R73). */
     readonly labels: TargetLabels
+    /** The names of each target's providers, in failover order. */
+    readonly order: { readonly [T in Target]?: ReadonlyArray<string> }
   }
 >()("quarry/services/providers/Providers") {
   static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
@@ -215,7 +218,15 @@ export class Providers extends Context.Service<
             return Effect.map(serves(request.target), (isServed) => (isServed ? undefined : unservedError))
           },
           serves,
-          labels: table.labels ?? {}
+          labels: table.labels ?? {},
+          order: Record.fromIterableWith(targets, (target) => [
+            target,
+            table[target].map((entry) =>
+              membersOf(entry)
+                .map(({ name }) => name)
+                .join(fusedNames)
+            )
+          ])
         })
       })
     )

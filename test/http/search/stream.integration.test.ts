@@ -33,7 +33,8 @@ const make = Effect.gen(function* () {
     search: () => search,
     check: () => Effect.undefined,
     serves: () => Effect.succeed(true),
-    labels: {}
+    labels: {},
+                order: {}
   })
   const log: Array<Record<string, unknown>> = []
   const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void log.push(annotations))

@@ -7,6 +7,7 @@ import * as Heartbeat from "../../../src/services/operations/Heartbeat.ts"
 import { type BoundAddress, Readiness } from "../../../src/services/operations/Readiness.ts"
 import { type Heartbeat as Beat, ReplicaId, Replicas } from "../../../src/services/operations/Replicas.ts"
 import type { Provider } from "../../../src/services/providers/Provider.ts"
+import { type ProviderPause, ProviderPauses } from "../../../src/services/providers/ProviderPauses.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 
 const options = {
@@ -21,6 +22,11 @@ const options = {
 const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: ReadonlySet<number> = new Set()) {
   const beats: Array<Beat> = []
   const left: Array<string> = []
+  let paused: ReadonlyArray<ProviderPause> = []
+  const pause = (pauses: typeof paused) => {
+    paused = pauses
+  }
+  const pauses = Layer.mock(ProviderPauses, { all: Effect.sync(() => paused) })
   const replicas = Layer.succeed(Replicas, {
     beat: (heartbeat) =>
       Effect.suspend(() => {
@@ -36,7 +42,7 @@ const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: Readonl
     Layer.provideMerge(ProviderStates.layer)
   )
   const replicaId = Layer.succeed(ReplicaId, "rep_1")
-  const services = Layer.mergeAll(replicas, replicaId, states, Readiness.layer)
+  const services = Layer.mergeAll(replicas, pauses, replicaId, states, Readiness.layer)
   yield* Layer.buildWithScope(
     Effect.flatMap(Readiness, ({ setListener }) => setListener("serving", { host: "0.0.0.0", port: 3000 })).pipe(
       Layer.effectDiscard,
@@ -46,7 +52,7 @@ const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: Readonl
     scope
   )
   yield* TestClock.adjust(0)
-  return { beats, left }
+  return { beats, left, pause }
 })
 
 describe("the heartbeat of a replica", () => {
@@ -77,11 +83,28 @@ describe("the heartbeat of a replica", () => {
             phase: "closed",
             lastSuccessAt: null,
             lastRefusal: null,
-            p95Ms: null
+            p95Ms: null,
+            retryAt: null,
+            isPaused: false,
+            recent: { calls: 0, answers: 0 }
           }
         ],
         plans: digestOf(standardPlans)
       })
+    })
+  )
+
+  it.effect("takes up pauses, and their end, within 5 seconds", () =>
+    Effect.gen(function* () {
+      const { beats, pause } = yield* replica(yield* Effect.scope)
+      const isPaused = () => beats.at(-1)?.vitals.providers[0]?.isPaused
+      assert.isFalse(isPaused())
+      pause([{ provider: "meta", engine: undefined, by: "ada", reason: "captchas", since: 0 }])
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(isPaused())
+      pause([{ provider: "meta", engine: "bing", by: "ada", reason: "captchas", since: 0 }])
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(isPaused())
     })
   )
 

@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { toPublicReason } from "../../../src/domain/log/LogEntry.ts"
 import { Refusal, type RefusalReason, refusalReasons } from "../../../src/domain/providers/Refusal.ts"
 import { targets } from "../../../src/domain/search/Target.ts"
+import { Attempts } from "../../../src/services/providers/Attempts.ts"
 import { Limits } from "../../../src/services/providers/Limits.ts"
 import type { Provider } from "../../../src/services/providers/Provider.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
@@ -435,4 +437,63 @@ describe("Providers", () => {
   })
 
   it("every target has a place in the table", () => assert.sameMembers(Object.keys(tableOf([])), [...targets]))
+})
+
+describe("paused providers", () => {
+  const searched = (pauses: Parameters<ProviderStates["Service"]["setPauses"]>[0], alpha: ReadonlyArray<Provider>) =>
+    Effect.gen(function* () {
+      const states = yield* ProviderStates
+      const attempts = new Attempts()
+      const find = Effect.exit(searchProviders(searchRequest(), attempts))
+      yield* states.setPauses(pauses)
+      const during = yield* find
+      const refusals = attempts.refusals(true, 0)
+      yield* states.setPauses([])
+      return { during, refusals, after: yield* find, states: yield* states.all }
+    }).pipe(Effect.provide(Layer.provideMerge(Providers.layer(tableOf(alpha)), ProviderStates.layer)))
+
+  const meta = { provider: "meta", engine: undefined }
+
+  it.effect("are skipped for the next of their target, and used again after they are resumed", () =>
+    Effect.gen(function* () {
+      const { after, during } = yield* searched([meta], [answers("meta/google"), answers("brave")])
+      assert.strictEqual(Exit.isSuccess(during) && during.value.provider, "brave")
+      assert.strictEqual(Exit.isSuccess(after) && after.value.provider, "meta/google")
+    })
+  )
+
+  it.effect("may be one engine of a provider", () =>
+    Effect.gen(function* () {
+      const alpha = [answers("meta/google"), answers("meta/bing")]
+      const { during } = yield* searched([{ provider: "meta", engine: "google" }], alpha)
+      assert.strictEqual(Exit.isSuccess(during) && during.value.provider, "meta/bing")
+    })
+  )
+
+  it.effect("leave a target without a provider: the search is not charged, and its log names the pause", () =>
+    Effect.gen(function* () {
+      const { during, refusals } = yield* searched([meta], [answers("meta/google")])
+      const error = yield* Effect.orDie(Effect.flip(during))
+      assert.strictEqual(error._tag, "upstream_error")
+      assert.strictEqual(
+        error.message,
+        "No search provider was asked, because all of them are paused. Nothing was charged; use another target."
+      )
+      assert.isTrue(error.unsent)
+      assert.deepStrictEqual(refusals, [{ provider: "meta/google", reason: "paused", ms: 0 }])
+      assert.strictEqual(toPublicReason("paused"), "unavailable")
+    })
+  )
+
+  it.effect("can still be checked", () =>
+    Effect.gen(function* () {
+      const states = yield* ProviderStates
+      yield* states.setPauses([meta])
+      const [check] = yield* states.check(searchRequest(), 1_000)
+      assert.strictEqual(check?.rows, 1)
+      assert.deepInclude(check?.state, { isPaused: true, recent: { calls: 1, answers: 1 } })
+    }).pipe(
+      Effect.provide(Layer.provideMerge(Providers.layer(tableOf([answers("meta/google")])), ProviderStates.layer))
+    )
+  )
 })

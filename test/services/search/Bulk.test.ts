@@ -77,7 +77,8 @@ describe("Bulk", () => {
                 check: ({ target }) =>
                   Effect.succeed(target === "gamma_search" ? new UpstreamError({ message: "no provider" }) : undefined),
                 serves: () => Effect.succeed(true),
-                labels: {}
+                labels: {},
+                order: {}
               })
             )
           ).pipe(Layer.provide(timed))

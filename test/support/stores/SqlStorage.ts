@@ -14,6 +14,7 @@ import * as AuditSql from "../../../src/layers/sql/operations/AuditSql.ts"
 import * as LogRetentionSql from "../../../src/layers/sql/operations/LogRetentionSql.ts"
 import * as OperatorFiguresSql from "../../../src/layers/sql/operations/OperatorFiguresSql.ts"
 import * as OperatorLogSql from "../../../src/layers/sql/operations/OperatorLogSql.ts"
+import * as ProviderPausesSql from "../../../src/layers/sql/operations/ProviderPausesSql.ts"
 import * as ReplicasSql from "../../../src/layers/sql/operations/ReplicasSql.ts"
 import { CheckRows } from "../../../src/layers/sql/Rows.ts"
 import * as QueryLogSql from "../../../src/layers/sql/search/QueryLogSql.ts"
@@ -86,6 +87,7 @@ export const replica = () =>
     OperatorLogSql.layer,
     OperatorsSql.layer,
     OperatorFiguresSql.layer,
+    ProviderPausesSql.layer,
     ReplicasSql.layer,
     backdoor
   ).pipe(Layer.provideMerge(Ids.layer))

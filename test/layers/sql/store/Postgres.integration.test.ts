@@ -10,6 +10,7 @@ import { keyBoundsConformance } from "../../conformance/keys/KeyBounds.conforman
 import { keyStoreConformance } from "../../conformance/keys/KeyStore.conformance.ts"
 import { auditConformance } from "../../conformance/operations/Audit.conformance.ts"
 import { operatorLogConformance } from "../../conformance/operations/OperatorLog.conformance.ts"
+import { providerPausesConformance } from "../../conformance/operations/ProviderPauses.conformance.ts"
 import { replicasConformance } from "../../conformance/operations/Replicas.conformance.ts"
 import { idempotencyConformance } from "../../conformance/search/Idempotency.conformance.ts"
 import { queryLogConformance } from "../../conformance/search/QueryLog.conformance.ts"
@@ -44,6 +45,7 @@ Postgres.describeWithPostgres("Postgres", () => {
     describe("QueryLogSql", () => queryLogConformance(it))
     describe("HoldsSql", () => holdsConformance(it))
     describe("OperatorLogSql", () => operatorLogConformance(it))
+    describe("ProviderPausesSql", () => providerPausesConformance(it))
     describe("ReplicasSql", () => replicasConformance(it))
     describe("SecretRotationSql", () => secretRotationSqlConformance(it))
   })
