@@ -1,11 +1,12 @@
--- `rows` charged searches of 10,000 accounts over six months; one account has a tenth of them. What the log says, the
--- ledger says too, so that `ledger verify` has as much to compare and finds nothing.
+-- `rows` charged searches of `accounts` accounts (10,000) over six months; one account has a tenth of them. What the log
+-- says, the ledger says too, so that `ledger verify` has as much to compare and finds nothing.
 --
--- bench/log/scale.ts sets more than `rows`. months: those before this one in which the searches were. kept: those of them
--- that the log still has. share: the large account has one search of so many.
+-- bench/log/scale.ts sets more. months: those before this one in which the searches were. kept: those of them that the
+-- log still has. share: the large account has one search of so many.
 \if :{?months} \else \set months 5 \endif
 \if :{?kept} \else \set kept :months \endif
 \if :{?share} \else \set share 10 \endif
+\if :{?accounts} \else \set accounts 10000 \endif
 -- Indexes are made after the rows, which is many times faster, and are the same that the migrations made.
 create temp table made_indexes as
   select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
@@ -26,7 +27,7 @@ select remove from made_indexes \gexec
 
 insert into accounts (id, email, plan, quota, concurrency, cycle_start, created_at)
   select 'acc_' || md5(n::text), n || '@example.com', 'custom', 1000000000, 50, since, since
-  from generate_series(0, 9999) as n, span;
+  from generate_series(0, :accounts - 1) as n, span;
 insert into wallets (account_id) select id from accounts;
 insert into allowances (scope, period_start, period_end, quota)
   select id, since, now() + interval '1 year', quota from accounts, span;
@@ -44,7 +45,7 @@ create temp table loaded as
   select s.n, md5('search' || s.n) as search, md5('hold' || s.n) as hold, a.id as account_id, a.allowance_id,
     since + (now() - since) * (s.n / :rows::float8) as at
   from (
-    select n, case when n % :share = 0 then 0 else (hashint8(n)::bigint & 2147483647) % 10000 end as account
+    select n, case when n % :share = 0 then 0 else (hashint8(n)::bigint & 2147483647) % :accounts end as account
     from generate_series(1, :rows) as n
   ) as s join numbered a on a.n = s.account cross join span;
 

@@ -5,6 +5,7 @@ import * as RequestDecoding from "../http/middleware/RequestDecoding.ts"
 import * as acts from "../http/operator/acts.ts"
 import * as OperatorGate from "../http/operator/gate.ts"
 import { OperatorApi } from "../http/operator/OperatorApi.ts"
+import * as reads from "../http/operator/reads.ts"
 import * as DashboardFilesEsbuild from "../layers/DashboardFilesEsbuild.ts"
 import { Credentials } from "../services/accounts/Credentials.ts"
 import { Operators } from "../services/accounts/Operators.ts"
@@ -21,17 +22,21 @@ import * as SignIn from "./SignIn.ts"
 
 export const routes = Layer.merge(
   HttpApiBuilder.layer(OperatorApi).pipe(
-    Layer.provide(acts.layer),
+    Layer.provide([acts.layer, reads.layer]),
     Layer.provide([OperatorGate.layer, RequestDecoding.layer])
   ),
   pages.layer
 )
 
-type Used = ActServices | Credentials | Operators | RateLimiter | Sessions | SignInService
+type Used = ActServices | reads.ReadServices | Credentials | Operators | RateLimiter | Sessions | SignInService
 
 /** Selects what the routes use. The listener builds them later, apart from the services. */
 const used = (all: Context.Context<Used>): Context.Context<Used> =>
-  Context.merge(acts.actServices(all), Context.pick(Credentials, Operators, RateLimiter, Sessions, SignInService)(all))
+  Context.mergeAll(
+    acts.actServices(all),
+    reads.readServices(all),
+    Context.pick(Credentials, Operators, RateLimiter, Sessions, SignInService)(all)
+  )
 
 const toNetworks = (texts: ReadonlyArray<string>) =>
   texts.flatMap((text) => {

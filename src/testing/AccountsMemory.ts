@@ -91,7 +91,7 @@ const list = (store: Store, query: AccountQuery): ReadonlyArray<Account> => {
   const { text: given = "" } = query
   const text = given.toLowerCase()
   const isKeyMatch = ({ hint, id, label }: Pick<ApiKey, "hint" | "id" | "label">) =>
-    isKey(given) ? hint.startsWith(hintPrefix(given)) : label.toLowerCase().includes(text) || id.startsWith(text)
+    isKey(given) ? hint.startsWith(hintPrefix(given)) : label.toLowerCase().startsWith(text) || id === text
   const withKey = new Set([...store.keys.values()].filter(isKeyMatch).map(({ accountId }) => accountId))
   const matches = (account: Account) =>
     (withKey.has(account.id) ||

@@ -84,7 +84,9 @@ export const search = Command.make(
   "search",
   {
     text: Argument.String("text").pipe(
-      Argument.withDescription("Part of an email address, marketplace subscriber name or key name, or the start of an id or of a key")
+      Argument.withDescription(
+        "Part of an email address or marketplace subscriber name, or the start of an account id, of a key or of its name"
+      )
     ),
     ...page("account")
   },

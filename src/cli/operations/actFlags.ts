@@ -42,6 +42,10 @@ export const roleFlag = Flag.Literals("role", roles).pipe(Flag.withDescription("
 
 const id = { id: accountId("id") }
 const account = { account: accountId("account") }
+const provider = {
+  provider: Flag.String("provider").pipe(Flag.withDescription("The provider's name in the provider file")),
+  engine: optional(Flag.String("engine").pipe(Flag.withDescription("Only this engine of the provider (default: all)")))
+}
 const queue = {
   ...account,
   endpoint: optionalText("endpoint", "Only this webhook of the account: whk_…").pipe(Flag.map(Option.getOrUndefined))
@@ -94,6 +98,8 @@ export const actFlags = {
     id: Argument.String("id").pipe(Argument.withDescription("Replica id from `status`: rep_…"))
   },
   "providers check": {},
+  "providers pause": { ...provider, reason: reason("audit log") },
+  "providers resume": provider,
   "ledger verify": { full: toggle("full", "Read every entry, including closed months") },
   "index remove": {
     url: optional(Flag.String("url").pipe(Flag.withDescription("The address of one document"))),

@@ -61,6 +61,8 @@ const flag = Schema.optional(Schema.Boolean.annotate({ message: "must be true or
 const id = { id: Id }
 const account = { account: Id }
 const member = { account: Id, email: Email }
+const Name = Carriable.check(Schema.isBetweenLength(1, 100, { message: "must have 1 to 100 characters" }))
+const provider = { provider: Name, engine: Schema.optional(Name) }
 const queue = { account: Id, endpoint: Schema.optional(Id) }
 
 /** The changes that have both a command and a button. A field is named like its flag, in snake case. */
@@ -97,6 +99,8 @@ const fields = {
   "webhooks drop": queue,
   "replica forget": id,
   "providers check": {},
+  "providers pause": { ...provider, reason: Reason },
+  "providers resume": provider,
   "ledger verify": { full: flag },
   "index remove": {
     url: Schema.optional(Carriable),

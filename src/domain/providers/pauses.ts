@@ -3,7 +3,7 @@ import { namesOf } from "./providerNames.ts"
 /** `engine` is undefined for all engines of the provider. */
 export interface PausedProvider {
   readonly provider: string
-  readonly engine: string | undefined
+  readonly engine?: string | undefined
 }
 
 /** `name` may contain the engine, as in `meta/google`. */

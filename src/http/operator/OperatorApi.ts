@@ -14,6 +14,7 @@ import {
 } from "../errors.ts"
 import { RequestDecoding } from "../Gates.ts"
 import { OperatorGate } from "./OperatorGate.ts"
+import { ReadsGroup } from "./ReadsGroup.ts"
 
 const Me = Schema.Struct({
   email: Schema.String,
@@ -35,4 +36,4 @@ export class ActsGroup extends HttpApiGroup.make("acts")
   .middleware(OperatorGate) {}
 
 /** Apart from `Api`, so that openapi.json and clients do not have it. Served if `OPERATOR_CONSOLE` is on. */
-export class OperatorApi extends HttpApi.make("operator").add(ActsGroup) {}
+export class OperatorApi extends HttpApi.make("operator").add(ActsGroup, ReadsGroup) {}

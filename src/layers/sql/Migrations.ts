@@ -95,8 +95,10 @@ const migrations: Readonly<Record<string, Migration>> = {
   }),
   "0008_second_factors": runFile("second_factors.sql"),
   "0009_sign_in_places": runFile("sign_in_places.sql"),
-  "0010_operators": Effect.forEach(["console.sql", "functions/accounts/account_events.sql"], runFile, { discard: true }),
-  "0011_provider_pauses": runFile("provider_pauses.sql")
+  "0010_operators": Effect.forEach(["console.sql", "functions/accounts/account_events.sql"], runFile, {
+    discard: true
+  }),
+  "0011_provider_pauses": Effect.forEach(["provider_pauses.sql", "operator_reads.sql"], runFile, { discard: true })
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

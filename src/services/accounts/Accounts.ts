@@ -19,8 +19,8 @@ export interface PlanChoice {
 /** Undefined filters match every account. */
 export interface AccountQuery {
   /**
-   * Part of the address, of the marketplace name or of a key's name, in any letter case; a prefix of the account's ID or
-   * of a key's ID; or the start of a key's secret, of which only the shown part is compared.
+   * Part of the address or marketplace name or the start of a key's name, in any letter case; a prefix of the account's
+   * ID; a key's ID; or the start of a key's secret, of which only the shown part is compared.
    */
   readonly text: string | undefined
   readonly plan: Plan | undefined

@@ -2,6 +2,7 @@ import { Context, type Effect } from "effect"
 import type { PausedProvider } from "../../domain/providers/pauses.ts"
 
 export interface ProviderPause extends PausedProvider {
+  readonly engine: string | undefined
   /** The operator. */
   readonly by: string
   readonly reason: string

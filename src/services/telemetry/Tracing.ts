@@ -55,7 +55,14 @@ const startSpan = (
   current: Tracer.AnySpan | undefined,
   startTime: bigint
 ): Tracer.Span => {
-  const { annotations = Context.empty(), attributes, kind = "internal", links = [], parent = current, root = false } = options
+  const {
+    annotations = Context.empty(),
+    attributes,
+    kind = "internal",
+    links = [],
+    parent = current,
+    root = false
+  } = options
   const span = tracer.span({
     name,
     kind,

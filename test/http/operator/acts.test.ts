@@ -82,6 +82,8 @@ const acts: { readonly [Name in ActName]: (subject: Subject) => Act } = {
   "webhooks drop": (it) => ({ command: "webhooks drop", ...queueOf(it) }),
   "replica forget": (it) => ({ command: "replica forget", id: it.replica }),
   "providers check": () => ({ command: "providers check" }),
+  "providers pause": (it) => ({ command: "providers pause", provider: it.replica, engine: "google", reason }),
+  "providers resume": (it) => ({ command: "providers resume", provider: it.replica }),
   "ledger verify": () => ({ command: "ledger verify", full: true }),
   "index remove": (it) => ({ command: "index remove", site: it.site })
 }
@@ -89,7 +91,8 @@ const acts: { readonly [Name in ActName]: (subject: Subject) => Act } = {
 /** Acts whose subject another act has to prepare. */
 const before: { readonly [Name in ActName]?: ActName } = {
   "account resume": "account suspend",
-  "webhooks resume": "webhooks pause"
+  "webhooks resume": "webhooks pause",
+  "providers resume": "providers pause"
 }
 
 /** Replaces what differs between two subjects: names, secrets and times. */
@@ -99,6 +102,7 @@ const alike = (subject: Subject, text: string): string => {
   const all = Object.entries({ ...names, key: key.id, hint: key.hint, member: member.id, bare: account.id.slice(4) })
   return all
     .reduce((changed, [name, value]) => changed.replaceAll(value, `<${name}>`), text)
+    .replaceAll(/"by":"[^"]*"/g, '"by":"<operator>"')
     .replaceAll(/"digest":"[^"]*"/g, '"digest":"<digest>"')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)/g, "<time>")
 }
@@ -124,6 +128,9 @@ const stateOf = Effect.fnUntraced(function* ({ account, endpoint, personId, repl
       select jsonb_build_object('status', status, 'error', error) as row
       from event_deliveries where endpoint_id = ${endpoint.id} order by ordinal`,
     replicas: sql`select 1 as row from replicas where id = ${replica}`,
+    pauses: sql`
+      select jsonb_build_object('engine', engine, 'reason', reason) as row
+      from provider_pauses where provider = ${replica}`,
     documents: sql`select url as row from indexed_documents where starts_with(url, ${site}) order by url`
   })
   return JSON.stringify(tables)

@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
     check: () => Effect.undefined,
     serves: () => Effect.succeed(true),
     labels: {},
-                order: {}
+    order: {}
   })
   const log: Array<Record<string, unknown>> = []
   const logger = Logger.map(Logger.formatStructured, ({ annotations }) => void log.push(annotations))

@@ -17,7 +17,8 @@ const warnings = Effect.fnUntraced(function* (settings: Partial<AppConfig["Servi
     Effect.provide(
       Layer.mock(Providers, {
         serves: (target) => Effect.succeed(target !== unserved),
-        labels: {}
+        labels: {},
+        order: {}
       })
     ),
     Effect.provideService(Console.Console, { ...console, log: () => undefined }),

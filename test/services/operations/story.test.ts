@@ -6,7 +6,7 @@ import { storyOf } from "../../../src/services/operations/story.ts"
 import { logEntry } from "../../support/api/requests.ts"
 
 const requestId = "0b9f6c1e-8d6f-4c7e-9b58-2f6d7a1c3e55"
-const entry = { ...logEntry({ id: "qry_1", requestId }), at: 0 }
+const entry = { ...logEntry({ id: "qry_1", accountId: "acc_1", requestId }), at: 0 }
 
 const log = (count = 1) =>
   Layer.mock(OperatorLog, {

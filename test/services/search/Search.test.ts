@@ -45,7 +45,8 @@ describe("Search", () => {
           Layer.mock(Providers, {
             search: () => Effect.die("dispatched"),
             check: () => Effect.succeed(new UpstreamError({ message: "no provider" })),
-            labels: {}
+            labels: {},
+            order: {}
           })
         )
       )

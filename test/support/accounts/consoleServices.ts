@@ -6,7 +6,10 @@ import * as DocumentIndexSql from "../../../src/layers/sql/index/DocumentIndexSq
 import * as OperatorConsole from "../../../src/process/OperatorConsole.ts"
 import { AccountRemoval } from "../../../src/services/accounts/AccountRemoval.ts"
 import { Operators } from "../../../src/services/accounts/Operators.ts"
+import { MinuteSeries } from "../../../src/services/operations/MinuteSeries.ts"
+import { Overview } from "../../../src/services/operations/Overview.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import { status } from "../api/status.ts"
 import { baseUrl, emails, makePerson, services as memberServices, secrets } from "./memberServices.ts"
 
 /** The services of the console over the real sign-in. Fresh, because those of the members remove people in memory. */
@@ -15,6 +18,8 @@ const services = Layer.mergeAll(
   PeopleBetterAuth.layer({ baseUrl, secrets }),
   emails,
   DocumentIndexSql.layer,
+  MinuteSeries.layer,
+  Layer.succeed(Overview, { look: Effect.succeed(status({})) }),
   ProviderStates.layer
 ).pipe(Layer.provideMerge(memberServices))
 

@@ -324,33 +324,35 @@ const byEmail = (deps: Deps) =>
     return find(deps, deps.sql`email = ${address} and email <> ''`, address)
   })
 
-const literally = (text: string): string => text.replaceAll(/[\\%_]/g, "\\$&")
+/** A range of an index in the order of characters, which `like` would use only for a constant. */
+const startsWith = (sql: SqlClient.SqlClient, column: string, start: string) => {
+  const text = sql.literal(`${column} collate "C"`)
+  return sql`${text} >= ${start}::text and ${text} < ${`${start}\u{10ffff}`}::text`
+}
 
-/** Part of a secret matches nothing else, because names and addresses do not contain one. */
-const matching = (sql: SqlClient.SqlClient, text: string) => {
-  const pattern = literally(text.toLowerCase())
-  if (isKey(text)) {
-    const hint = `${literally(hintPrefix(text))}%`
-    return sql`id in (select account_id from api_keys where hint like ${hint})`
-  }
-  return sql.or([
-    sql`email like ${`%${pattern}%`}`,
-    sql`lower(marketplace_user) like ${`%${pattern}%`}`,
-    sql`id like ${`${pattern}%`}`,
-    sql`id in (select account_id from api_keys where lower(label) like ${`%${pattern}%`} or id like ${`${pattern}%`})`
-  ])
+/** The accounts that a text finds. Part of a secret finds nothing else: names and addresses do not contain one. */
+const matched = (sql: SqlClient.SqlClient, given: string) => {
+  if (isKey(given)) return sql`select account_id from api_keys where ${startsWith(sql, "hint", hintPrefix(given))}`
+  const text = given.toLowerCase()
+  const pattern = text.replaceAll(/[\\%_]/g, "\\$&")
+  // Apart, because the planner expects half of all accounts from an OR with a subquery.
+  return sql`
+    select id from accounts
+    where email like ${`%${pattern}%`} or lower(marketplace_user) like ${`%${pattern}%`} or id like ${`${pattern}%`}
+    union select account_id from api_keys where ${startsWith(sql, "lower(label)", text)}
+    union select account_id from api_keys where id = ${text}`
 }
 
 const list = ({ sql }: Deps) =>
   Effect.fn("Accounts.list")(function* ({ after, limit, plan, suspended, text = "" }: AccountQuery) {
     const conditions = [
       sql`deleted_at is null`,
-      ...(text === "" ? [] : [matching(sql, text)]),
+      ...(text === "" ? [] : [sql`id in (${matched(sql, text)})`]),
       ...(plan === undefined ? [] : [sql`plan = ${plan}`]),
-      ...(suspended === undefined ? [] : [sql`(suspended_at is not null) = ${suspended}::boolean`]),
+      ...(suspended === undefined ? [] : [suspended ? sql`suspended_at is not null` : sql`suspended_at is null`]),
       ...(after === undefined
         ? []
-        : [sql`(created_at, id) < (select created_at, id from accounts where id = ${after})`])
+        : [sql`(created_at, id) < ((select created_at from accounts where id = ${after}), ${after}::text)`])
     ]
     const rows = yield* retryTransient(
       accountRows(sql`

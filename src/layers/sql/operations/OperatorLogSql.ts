@@ -1,6 +1,7 @@
 import { Array as Arr, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../domain/errors.ts"
+import { total } from "../../../domain/log/Usage.ts"
 import type { StoredLogEntry } from "../../../services/charging/QueryLog.ts"
 import {
   type MinuteCounts,
@@ -19,7 +20,6 @@ import { retryTransient } from "../Transient.ts"
 
 const TopRow = Schema.Struct({
   group: Schema.NullOr(Schema.String),
-  email: Schema.NullOr(Schema.String),
   searches: Schema.BigInt,
   credits: Schema.BigInt,
   cached: Schema.BigInt,
@@ -55,6 +55,7 @@ const loggedRows = rowsOf(LoggedRow)
 const minuteRows = rowsOf(MinuteRow)
 const chargeRows = rowsOf(ChargeRow)
 const topRows = rowsOf(TopRow)
+const emailRows = rowsOf(Schema.Struct({ id: Schema.String, email: Schema.String }))
 
 const lookups = {
   query: { column: "id", order: "created_at" },
@@ -111,16 +112,56 @@ const groupColumns: Readonly<Record<UsageGroup, string>> = {
   source: "source"
 }
 
-const top = (sql: SqlClient.SqlClient, { by, from, limit, to }: TopQuery) => sql`
-  select counted.*, nullif(accounts.email, '') as email
-  from (
-    select ${sql(groupColumns[by])} as "group", count(*) as searches, coalesce(sum(credits), 0)::bigint as credits,
-      count(*) filter (where cached) as cached, ${sql.literal(outcomeCounts)}
-    from queries where created_at >= ${new Date(from)} and created_at < ${new Date(to)}
-    group by 1 order by 2 desc, 1 limit ${limit}
-  ) as counted
-  left join accounts on ${by === "account"} and accounts.id = counted."group"
-  order by searches desc, "group"`
+const counted = (sql: SqlClient.SqlClient, { by, from, to }: Omit<TopQuery, "limit">) => sql`
+  select ${sql(groupColumns[by])} as "group", count(*) as searches, coalesce(sum(credits), 0)::bigint as credits,
+    count(*) filter (where cached) as cached, ${sql.literal(outcomeCounts)}
+  from queries where created_at >= ${new Date(from)} and created_at < ${new Date(to)} group by 1`
+
+const top = (sql: SqlClient.SqlClient, query: TopQuery) =>
+  Effect.map(unlimited(sql, topRows(sql`${counted(sql, query)} order by 2 desc, 1 limit ${query.limit}`)), (rows) =>
+    rows.map(toTop)
+  )
+
+const dayMs = 86_400_000
+
+/** Longer times are for a command, whose user waits. */
+const maxDays = 31
+
+const add = (sum: TopUsage, row: TopUsage): TopUsage => ({
+  ...sum,
+  ...total([sum, row]),
+  cached: sum.cached + row.cached
+})
+
+const mostFirst = (a: TopUsage, b: TopUsage): number =>
+  b.searches - a.searches || ((a.group ?? "") < (b.group ?? "") ? -1 : 1)
+
+/** Day by day, so that no statement takes long however many days there are. */
+const topOfDays = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { by, from, limit, to }: TopQuery) {
+  const sums = new Map<string | undefined, TopUsage>()
+  for (let start = from; start < to; start += dayMs) {
+    const day = { by, from: start, to: Math.min(to, start + dayMs) }
+    for (const row of (yield* topRows(counted(sql, day))).map(toTop)) {
+      const sum = sums.get(row.group)
+      sums.set(row.group, sum === undefined ? row : add(sum, row))
+    }
+  }
+  return [...sums.values()].sort(mostFirst).slice(0, limit)
+})
+
+const withEmails = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, all: ReadonlyArray<TopUsage>) {
+  const ids = all.flatMap(({ group }) => group ?? [])
+  const rows = yield* emailRows(sql`
+    select id, email from accounts where id = any (${ids}::text[]) and email <> ''`)
+  const emails = new Map(rows.map(({ email, id }) => [id, email]))
+  return all.map((usage) => ({ ...usage, email: emails.get(usage.group ?? "") }))
+})
+
+const topWithEmails = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, query: TopQuery) {
+  const days = (query.to - query.from) / dayMs
+  const found = yield* days > 1 && days <= maxDays ? topOfDays(sql, query) : top(sql, query)
+  return query.by === "account" ? yield* withEmails(sql, found) : found
+})
 
 const toMinute = (row: typeof MinuteRow.Type): MinuteCounts => ({
   at: row.at.getTime(),
@@ -143,7 +184,7 @@ const toCharge = (row: typeof ChargeRow.Type): SearchCharge => ({
 
 const toTop = (row: typeof TopRow.Type): TopUsage => ({
   group: row.group ?? undefined,
-  email: row.email ?? undefined,
+  email: undefined,
   searches: Number(row.searches),
   credits: Number(row.credits),
   cached: Number(row.cached),
@@ -159,7 +200,7 @@ export const layer: Layer.Layer<OperatorLog, never, SqlClient.SqlClient> = Layer
       request: (requestId) => entriesBy(sql, "request", requestId),
       charges: (entries) => (entries.length === 0 ? Effect.succeed([]) : charges(sql, entries)),
       minutes: (from, to) => minutes(sql, from, to),
-      top: (query) => Effect.orDie(Effect.map(unlimited(sql, topRows(top(sql, query))), (rows) => rows.map(toTop)))
+      top: (query) => Effect.orDie(topWithEmails(sql, query))
     })
   )
 )

@@ -14,12 +14,14 @@ import type { CorrectionImpossible, GrantDiffers, Ledger } from "../../credits/L
 import type { DocumentIndex } from "../../index/DocumentIndex.ts"
 import type { KeyStore } from "../../keys/KeyStore.ts"
 import { checkProviders, checksJson } from "../../providers/checkProviders.ts"
+import type { ProviderPauses } from "../../providers/ProviderPauses.ts"
 import type { ProviderStates } from "../../providers/ProviderStates.ts"
 import type { EventBooks } from "../../webhooks/EventBooks.ts"
 import type { Audit } from "../Audit.ts"
 import type { CurrentOperator } from "../CurrentOperator.ts"
 import type { Replicas } from "../Replicas.ts"
 import { accountJson } from "../views/accountJson.ts"
+import { pauseJson } from "../views/engineJson.ts"
 import { keyJson } from "../views/keyJson.ts"
 import { memberJson } from "../views/memberJson.ts"
 import * as accounts from "./accounts.ts"
@@ -28,6 +30,7 @@ import * as deployment from "./deployment.ts"
 import * as keys from "./keys.ts"
 import * as members from "./members.ts"
 import * as people from "./people.ts"
+import * as providers from "./providers.ts"
 import * as webhooks from "./webhooks.ts"
 
 export type ActServices =
@@ -42,6 +45,7 @@ export type ActServices =
   | Ledger
   | Members
   | People
+  | ProviderPauses
   | ProviderStates
   | QueryLog
   | Replicas
@@ -80,6 +84,9 @@ const table: { readonly [Name in ActName]: (act: ActOf<Name>) => Performed } = {
   "webhooks drop": webhooks.drop,
   "replica forget": deployment.forgetReplica,
   "providers check": () => Effect.map(checkProviders, checksJson),
+  "providers pause": (act) => Effect.map(providers.pauseProvider(act), pauseJson),
+  "providers resume": (act) =>
+    Effect.map(providers.resumeProvider(act), (ended) => ({ resumed: ended.map(pauseJson) })),
   "ledger verify": credits.verify,
   "index remove": deployment.removeDocuments
 }

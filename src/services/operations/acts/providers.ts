@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { NotFound } from "../../../domain/errors.ts"
+import type { FieldsOf } from "../../../domain/operations/acts.ts"
 import { isPausedBy, type PausedProvider } from "../../../domain/providers/pauses.ts"
 import { ProviderPauses } from "../../providers/ProviderPauses.ts"
 import { audited } from "../audited.ts"
@@ -7,7 +8,7 @@ import { CurrentOperator } from "../CurrentOperator.ts"
 import { sightsOf } from "../Overview.ts"
 import { Replicas } from "../Replicas.ts"
 
-const nameOf = ({ engine, provider }: { readonly provider: string; readonly engine: string | null | undefined }) =>
+const nameOf = ({ engine, provider }: { readonly provider: string; readonly engine?: string | null | undefined }) =>
   engine == null ? provider : `${provider}/${engine}`
 
 /** Fails for a name that no running replica has. Without a running replica, any name is accepted. */
@@ -27,7 +28,8 @@ const commandOf =
   })
 
 /** Searches skip the provider on every replica within a heartbeat, until it is resumed. */
-export const pauseProvider = Effect.fnUntraced(function* (pause: PausedProvider & { readonly reason: string }) {
+export const pauseProvider = Effect.fnUntraced(function* ({ engine, provider, reason }: FieldsOf<"providers pause">) {
+  const pause = { provider, engine, reason }
   yield* requireKnown(pause)
   const by = yield* CurrentOperator
   const pauses = yield* ProviderPauses
@@ -35,12 +37,13 @@ export const pauseProvider = Effect.fnUntraced(function* (pause: PausedProvider 
 })
 
 /** Returns the pauses that ended. Fails if there was none. */
-export const resumeProvider = Effect.fnUntraced(function* (provider: PausedProvider) {
+export const resumeProvider = Effect.fnUntraced(function* ({ engine, provider }: FieldsOf<"providers resume">) {
+  const paused = { provider, engine }
   const pauses = yield* ProviderPauses
   const resumed = Effect.filterOrFail(
-    pauses.resume(provider),
+    pauses.resume(paused),
     (ended) => ended.length > 0,
-    () => new NotFound({ message: `${nameOf(provider)} is not paused. See the pauses with: providers paused` })
+    () => new NotFound({ message: `${nameOf(paused)} is not paused. See the pauses with: providers paused` })
   )
-  return yield* audited(resumed, commandOf("providers resume", provider))
+  return yield* audited(resumed, commandOf("providers resume", paused))
 })

@@ -341,10 +341,18 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
           (found) => found.map(({ id }) => id)
         )
       const value = Redacted.value(secret)
-      for (const text of [label.toUpperCase(), key.id.slice(0, 20), value, value.slice(0, 12), value.slice(0, 20)]) {
+      for (const text of [
+        label.toUpperCase(),
+        label.slice(0, -2),
+        key.id,
+        value,
+        value.slice(0, 12),
+        value.slice(0, 20)
+      ]) {
         assert.deepStrictEqual(yield* find(text), [account.id], text)
       }
-      assert.deepStrictEqual(yield* find("sk_live_%"), [])
+      for (const text of ["sk_live_%", key.id.slice(0, 20), `${label}%`])
+        assert.deepStrictEqual(yield* find(text), [], text)
       yield* keys.revoke(key.id)
       assert.deepStrictEqual(yield* find(value), [account.id])
     })

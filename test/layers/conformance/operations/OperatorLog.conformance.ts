@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import type { LogEntry } from "../../../../src/domain/log/LogEntry.ts"
+import { total } from "../../../../src/domain/log/Usage.ts"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { QueryLog } from "../../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
@@ -95,19 +96,14 @@ export const operatorLogConformance = (
   it.effect("minutes have their searches, credits, errors and latencies; a minute without searches is absent", () =>
     Effect.gen(function* () {
       const operatorLog = yield* OperatorLog
-      const [before] = yield* Effect.map(operatorLog.minutes(0, always.to), (all) => all.slice(-1))
-      const from = (before?.at ?? 0) + 1
-      const counted = Effect.map(operatorLog.minutes(0, always.to), (all) =>
-        all
-          .filter(({ at }) => at >= from - 1)
-          .reduce((sum, { outcomes, searches }) => [sum[0] + searches, sum[1] + outcomes.upstream_error], [
-            0, 0
-          ] as const)
-      )
-      const [searches, errors] = yield* counted
+      const from = (yield* operatorLog.minutes(0, always.to)).at(-1)?.at ?? 0
+      const counted = Effect.map(operatorLog.minutes(from, always.to), (all) => total(all))
+      const before = yield* counted
       for (const durationMs of [10, 20, 900]) yield* log({ durationMs })
       yield* log({ outcome: "upstream_error", durationMs: 15_000 })
-      assert.deepStrictEqual(yield* counted, [searches + 4, errors + 1])
+      const after = yield* counted
+      assert.strictEqual(after.searches, before.searches + 4)
+      assert.strictEqual(after.outcomes.upstream_error, before.outcomes.upstream_error + 1)
       const last = (yield* operatorLog.minutes(0, always.to)).at(-1)
       assert.strictEqual((last?.at ?? 1) % 60_000, 0)
       assert.isAtLeast(last?.p95Ms ?? 0, last?.p50Ms ?? 1)
@@ -153,6 +149,16 @@ export const operatorLogConformance = (
       assert.deepInclude(yield* find("source", source), { ...counted, email: undefined })
       assert.deepInclude(yield* find("provider", provider), counted)
       assert.deepInclude(yield* find("account", account.id), { searches: 2, email: account.email })
+      const now = yield* Effect.map(operatorLog.minutes(0, always.to), (all) => all.at(-1)?.at ?? 0)
+      // Counted day by day.
+      const days = { from: now - 3 * 86_400_000, to: now + 3_600_000 }
+      const recent = yield* operatorLog.top({ by: "source", ...days, limit: 1_000 })
+      assert.deepInclude(
+        recent.find(({ group }) => group === source),
+        counted
+      )
+      const accounts = yield* operatorLog.top({ by: "account", ...days, limit: 1_000 })
+      assert.strictEqual(accounts.find(({ group }) => group === account.id)?.email, account.email)
       const demo = yield* operatorLog.top({ by: "key", ...always, limit: 1_000 })
       assert.isAbove(demo.find(({ group }) => group === undefined)?.searches ?? 0, 0)
     })
