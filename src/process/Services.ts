@@ -126,7 +126,7 @@ const heartbeat = AppConfig.layerFrom(({ quarryCommit, redisUrl }) =>
 
 const settingsList = Layer.effect(SettingsList, list)
 
-/** What only the operator's console reads. */
+/** Read only by the operator's console. */
 const consoleReads = MinuteSeries.layer.pipe(
   Layer.provideMerge([OperatorLogSql.layer, OperatorFiguresSql.layer]),
   Layer.provide(Migrations.layer),

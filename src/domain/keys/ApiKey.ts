@@ -79,5 +79,5 @@ const shownEnd = 4
 
 export const secretHint = (secret: string): string => `${secret.slice(0, shownStart)}…${secret.slice(-shownEnd)}`
 
-/** What the hints of secrets that start with this text start with. Of a whole secret, its hint. */
+/** The start of the hints of secrets that start with this text. Of a whole secret, its hint. */
 export const hintPrefix = (text: string): string => (isSecret(text) ? secretHint(text) : text.slice(0, shownStart))

@@ -45,7 +45,7 @@ const get = <const Name extends string, const Path extends `/${string}`>(name: N
 const one = <const Name extends string, const Path extends `/${string}`>(name: Name, path: Path) =>
   HttpApiEndpoint.get(name, `/v1/operator${path}`, { params: id, success, error })
 
-/** What operators and observers may read. */
+/** The reads of operators and observers. */
 export class ReadsGroup extends HttpApiGroup.make("reads")
   .add(
     HttpApiEndpoint.get("now", "/v1/operator/now", {

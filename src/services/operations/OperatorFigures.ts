@@ -43,7 +43,7 @@ export class OperatorFigures extends Context.Service<
   {
     /** Of any replica or command. Undefined if none has finished. */
     readonly lastVerification: Effect.Effect<LastVerification | undefined>
-    /** When one of the account's keys or sessions was last used. Undefined if none was. */
+    /** The last use of one of the account's keys or sessions. Undefined if none was used. */
     readonly lastSeen: (accountId: string) => Effect.Effect<number | undefined>
     readonly plans: Effect.Effect<ReadonlyArray<PlanCount>>
     /** Paid orders since a time. */

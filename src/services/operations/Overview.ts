@@ -66,7 +66,7 @@ export const toProviderStatus = (sights: Sights): ProviderStatus => {
 
 type Sights = readonly [ProviderSight, ...ReadonlyArray<ProviderSight>]
 
-/** What running replicas report of each provider, by its name. */
+/** The reports of running replicas about each provider, by its name. */
 export const sightsOf = (replicas: ReadonlyArray<Replica>): ReadonlyArray<Sights> => {
   const byName = new Map<string, [ProviderSight, ...Array<ProviderSight>]>()
   for (const replica of replicas) {

@@ -139,7 +139,7 @@ export class ProviderMonitor {
     return !this.isPaused && this.coolDown.lastResort
   }
 
-  /** Why a search that could not use it left it out. */
+  /** The reason that a search recorded when it left the provider out. */
   reasonToSkip(request: SearchRequest): LeftOutReason {
     if (unservedBy(this.provider, request) !== undefined) return "unserved"
     return this.isPaused ? "paused" : "cool_down"

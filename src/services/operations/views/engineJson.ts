@@ -17,8 +17,8 @@ const coolDownOf = (sights: ReturnType<typeof sightsOf>[number]) => {
   const open = sights.filter(({ phase }) => phase === "open")
   if (open.length === 0) return null
   const until = Math.max(0, ...open.map(({ retryAt }) => retryAt ?? 0))
-  const refused = open.toSorted((a, b) => (b.lastRefusal?.at ?? 0) - (a.lastRefusal?.at ?? 0))
-  return { reason: refused[0]?.lastRefusal?.reason ?? null, until: until === 0 ? null : toMoment(until) }
+  const latest = open.toSorted((a, b) => (b.lastRefusal?.at ?? 0) - (a.lastRefusal?.at ?? 0))
+  return { reason: latest[0]?.lastRefusal?.reason ?? null, until: until === 0 ? null : toMoment(until) }
 }
 
 /** Each provider as the running replicas report it. */
