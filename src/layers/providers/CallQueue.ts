@@ -48,6 +48,27 @@ export class CallQueue {
   }
 
   inTurn<A, E>(turn: Turn, call: Effect.Effect<A, E | Refusal>): Effect.Effect<A, E | Refusal> {
+    return Effect.suspend(() => {
+      let isInFlight = false
+      const now = Effect.suspend(() => {
+        if (!this.isFree) return this.inQueue(turn, call)
+        isInFlight = true
+        this.inFlight++
+        return call
+      })
+      // Not a generator, because a waiting fiber keeps what is on its stack (docs/internals/design/lifecycle.md, Memory).
+      return Effect.onExitPrimitive(now, () => {
+        if (isInFlight) this.leave(undefined, 0)
+        return undefined
+      })
+    })
+  }
+
+  private get isFree(): boolean {
+    return this.pace === undefined && this.waiting.size === 0 && this.inFlight < this.concurrency
+  }
+
+  private inQueue<A, E>(turn: Turn, call: Effect.Effect<A, E | Refusal>): Effect.Effect<A, E | Refusal> {
     return Effect.uninterruptibleMask((restore) =>
       Effect.gen({ self: this }, function* () {
         const waiter = yield* restore(this.enter(turn))
@@ -59,13 +80,8 @@ export class CallQueue {
     )
   }
 
-  /** Returns the waiter if the call had to wait. */
-  private enter({ account, maxWaitMs }: Turn): Effect.Effect<Waiter | undefined, Refusal> {
+  private enter({ account, maxWaitMs }: Turn): Effect.Effect<Waiter, Refusal> {
     return Clock.clockWith((clock) => {
-      if (this.pace === undefined && this.waiting.size === 0 && this.inFlight < this.concurrency) {
-        this.inFlight++
-        return Effect.undefined
-      }
       const now = clock.currentTimeMillisUnsafe()
       const ms = maxWaitMs()
       if (this.expectedWaitMs(account, now) > ms) return Effect.fail(this.busy)

@@ -1,4 +1,4 @@
-import { Effect, Predicate } from "effect"
+import { Effect, Predicate, Scope } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import { aroundStatements } from "./AroundStatements.ts"
 
@@ -56,7 +56,9 @@ export const withoutFaulty = (
   Effect.gen(function* () {
     const connection = yield* acquirer
     let isFaulty = false
-    yield* Effect.addFinalizer(() => (isFaulty ? close(connection) : Effect.void))
+    const closeIfFaulty = Effect.suspend(() => (isFaulty ? close(connection) : Effect.void))
+    // `Effect.addFinalizer` would copy the fiber's context for each statement.
+    yield* Scope.addFinalizer(yield* Effect.scope, closeIfFaulty)
     const watch = <A, R>(statement: Effect.Effect<A, SqlError.SqlError, R>, text?: string) =>
       Effect.tapError(statement, (error) => {
         isFaulty ||= closes(error) || (text !== undefined && endsTransaction(text))

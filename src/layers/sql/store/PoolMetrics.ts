@@ -1,4 +1,4 @@
-import { Cause, Clock, Effect, Exit, Metric, Option, Predicate } from "effect"
+import { Cause, Clock, Effect, Exit, Metric, Option, Predicate, Scope } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import { observe, secondsSince } from "../../../services/telemetry/Instrument.ts"
 import {
@@ -63,14 +63,15 @@ export const measured = Effect.fnUntraced(function* (acquirer: SqlConnection.Acq
       return Exit.isSuccess(exit) ? Effect.void : Effect.ignore(timed(Effect.failCause(exit.cause)))
     })
   })
-  const use = Effect.acquireRelease(
-    Effect.sync(() => {
+  const release = Effect.sync(() => {
+    used--
+  })
+  // `Effect.acquireRelease` would copy the fiber's context for each statement.
+  const use = Effect.uninterruptible(
+    Effect.flatMap(Effect.scope, (scope) => {
       used++
-    }),
-    () =>
-      Effect.sync(() => {
-        used--
-      })
+      return Scope.addFinalizer(scope, release)
+    })
   )
   return Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeNanos
