@@ -204,7 +204,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
     Layer.mock(DocumentIndex, {
       load: (documents) => Effect.map(Stream.runCount(documents), (written) => ({ written, removed: 0 })),
       stats: Effect.succeed({ documents: 3, byTarget: { beta_search: 1 } }),
-      remove: () => Effect.succeed(6),
+      remove: (_, target) => Effect.succeed(target === undefined ? 4 : 2),
       clear: Effect.succeed(3)
     }),
     Layer.mock(Operators, {

@@ -111,7 +111,9 @@ export const actFlags = {
       )
     ),
     target: optional(
-      Flag.Literals("target", targets).pipe(Flag.withDescription("Only documents for this target (default: all six)"))
+      Flag.Literals("target", targets).pipe(
+        Flag.withDescription("Only documents for this target (default: every document)")
+      )
     )
   }
 } satisfies Readonly<Record<ActName, Command.Command.Config>>

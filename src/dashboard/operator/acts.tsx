@@ -11,6 +11,7 @@ import { Field, type Option, SelectField } from "../components/ui/Field.tsx"
 import { Menu } from "../components/ui/Menu.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { announce } from "../components/ui/Toast.tsx"
+import { plural } from "../format.ts"
 import type { Act } from "./api.ts"
 import { mayAct } from "./console.ts"
 
@@ -89,6 +90,12 @@ const Input = ({ field, isFirst, issue, onInput, value }: InputProps) => {
   return <Field {...shared} type={type} onInput={onInput} input={input} />
 }
 
+/** What a removal reports, or only that the command succeeded. */
+const doneOf = ({ dropped, removed }: Readonly<Record<string, unknown>>): string => {
+  if (typeof removed === "number") return `${plural(removed, "document")} removed.`
+  return typeof dropped === "number" ? `${plural(dropped, "delivery", "deliveries")} dropped.` : "done."
+}
+
 const OfferDialog = ({ offer }: { readonly offer: Offer }) => {
   const { about, fields = [], isDanger = false, lead, name, text } = offer
   const { busy, error, run } = useForm()
@@ -106,8 +113,8 @@ const OfferDialog = ({ offer }: { readonly offer: Offer }) => {
     if (!isConfirmed) return
     run(
       () => call("POST /v1/operator/acts", { body: act }),
-      () => {
-        announce(`${text} (${about}): done.`)
+      (result) => {
+        announce(`${text} (${about}): ${doneOf(result)}`)
         close()
         readAgain()
       }

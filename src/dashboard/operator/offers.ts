@@ -51,7 +51,8 @@ const leads: Readonly<Record<Command, string>> = {
   "webhooks drop": "The pending deliveries are never sent, and count as failed.",
   "providers pause": "No replica sends searches to it, from its next heartbeat on, until somebody resumes it.",
   "providers resume": "Replicas send searches to it again, from their next heartbeat on.",
-  "index remove": "Removes the document with an address, or every document of a site.",
+  "index remove":
+    "Removes the document with an address, or every document of a site, from every target unless you choose one.",
   "replica forget": "Removes a replica that will not come back, so that nothing waits for it."
 }
 
@@ -144,5 +145,5 @@ export const targetOptions = [{ value: "", text: "All targets" }, ...targets]
 export const removeDocuments = offer("index remove", "the index", {}, [
   { name: "url", label: "Address of one document", isOptional: true },
   { name: "site", label: "Or host of a site", isOptional: true },
-  { name: "target", label: "Target", options: targetOptions, isOptional: true }
+  { name: "target", label: "Target", options: [{ value: "", text: "Every target" }, ...targets], isOptional: true }
 ])

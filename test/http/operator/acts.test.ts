@@ -43,9 +43,9 @@ const makeSubject = Effect.gen(function* () {
     values (${replica}, 'h', '0', now(), now() - interval '1 minute', 0, '{}')`
   const site = `https://${account.id.slice(4)}.example.org/`
   const document = (url: string) => ({ url, title: "A page", description: "A page" })
-  yield* Effect.flatMap(DocumentIndex, (index) =>
-    index.load(Stream.make(document(`${site}a`), document(`${site}b`)), { target: undefined, replace: false })
-  )
+  const index = yield* DocumentIndex
+  yield* index.load(Stream.make(document(`${site}a`), document(`${site}b`)), { target: undefined, replace: false })
+  yield* index.load(Stream.make(document(`${site}a`)), { target: "beta_search", replace: false })
   const newEmail = yield* makeEmail
   return { account, guest, newEmail, member, key, endpoint, replica, site, personId }
 })

@@ -3,6 +3,7 @@ import { NotFound } from "../../../domain/errors.ts"
 import { CommandFailed } from "../../../domain/OperatorError.ts"
 import type { FieldsOf } from "../../../domain/operations/acts.ts"
 import { baseOf } from "../../../domain/pages/pageAddress.ts"
+import { targets } from "../../../domain/search/Target.ts"
 import { DocumentIndex } from "../../index/DocumentIndex.ts"
 import { audited, recordFirst } from "../audited.ts"
 import { Replicas } from "../Replicas.ts"
@@ -37,8 +38,15 @@ export const removeDocuments = Effect.fnUntraced(function* ({ site, target, url 
   }
   // A removal from the index is not one transaction.
   yield* recordFirst({ command: "index remove", subject: undefined, arguments: { url, site, target } })
-  if (url !== undefined) return { removed: yield* index.remove([url], target) }
-  // A load of nothing that replaces what is below an address removes all of it.
-  const removed = yield* Effect.forEach(bases, (under) => index.load(Stream.empty, { target, replace: { under } }))
-  return { removed: removed.reduce((sum, report) => sum + report.removed, 0) }
+  // The index keeps documents of all targets apart from those of one.
+  const { byTarget } = yield* index.stats
+  const present = targets.filter((it) => byTarget[it] !== undefined)
+  const scopes = target === undefined ? [undefined, ...present] : [target]
+  const removed = yield* Effect.forEach(scopes, (target) => {
+    if (url !== undefined) return index.remove([url], target)
+    // A load of nothing that replaces what is below an address removes all of it.
+    const loads = Effect.forEach(bases, (under) => index.load(Stream.empty, { target, replace: { under } }))
+    return Effect.map(loads, (reports) => reports.reduce((sum, report) => sum + report.removed, 0))
+  })
+  return { removed: removed.reduce((sum, count) => sum + count, 0) }
 })
