@@ -76,9 +76,14 @@ const Form = ({ lead, onDone }: FormProps) => {
 export const SessionDialog = () => {
   const confirm = confirmation.value
   if (isExpired.value && me.value !== undefined) {
+    const resume = (): void => {
+      // An operator's session ends while a confirmation waits for the code.
+      confirm?.(true)
+      void resumeEverywhere()
+    }
     return (
       <Dialog title="Your session has ended" isSticky onClose={() => undefined}>
-        <Form lead="Nothing that you typed on this page is lost." onDone={() => void resumeEverywhere()} />
+        <Form lead="Nothing that you typed on this page is lost." onDone={resume} />
       </Dialog>
     )
   }

@@ -71,8 +71,10 @@ const codePaths: ReadonlySet<string> = new Set([totpPath, "/two-factor/verify-ba
 
 const factorChanges = /^\/(?:two-factor\/(?!verify)|passkey\/(?:generate-register|verify-registration|delete))/
 
+const passwordPath = "/change-password"
+
 /** For a session without the second factor that the operator requires. */
-const enrolledOnly: ReadonlySet<string> = new Set(["/oauth2/consent", "/change-password"])
+const enrolledOnly: ReadonlySet<string> = new Set(["/oauth2/consent", passwordPath])
 
 const methodRow = rowOf(Schema.Struct({ totp: Schema.Boolean, passkey: Schema.Boolean }))
 
@@ -91,14 +93,17 @@ export const before = async (deps: Deps, context: HookContext) => {
   const { path = "" } = context
   if (codePaths.has(path)) return countCode(deps, context)
   const isChange = factorChanges.test(path)
-  if (!isChange && !(deps.options.requiresSecondFactor === true && enrolledOnly.has(path))) return undefined
+  const needsFactor = deps.options.requiresSecondFactor === true && enrolledOnly.has(path)
+  if (!isChange && !needsFactor && path !== passwordPath) return undefined
   const session = await getSessionFromCtx(context)
   if (session === null) return undefined
-  if (!isChange) {
-    if ((await deps.bridge.run(methodsOf(deps.sql, session.user.id))).length > 0) return undefined
-    throw forbid(secondFactorRequired)
-  }
-  if (Date.now() - session.session.createdAt.getTime() > Duration.toMillis(freshFor)) throw forbid(freshSignInRequired)
+  const { id } = session.user
+  if (needsFactor && (await deps.bridge.run(methodsOf(deps.sql, id))).length === 0) throw forbid(secondFactorRequired)
+  // A new password renews the session, and an operator's is renewed only with the second factor.
+  const needsFreshSignIn = isChange || (path === passwordPath && (await deps.bridge.run(isOperator(deps.sql, id))))
+  const age = Date.now() - session.session.createdAt.getTime()
+  if (needsFreshSignIn && age > Duration.toMillis(freshFor)) throw forbid(freshSignInRequired)
+  if (!isChange) return undefined
   const notes = currentNotes()
   notes.isConfirmed = true
   if (path === registrationPath) notes.adding = session.session
@@ -168,7 +173,15 @@ export const continues = async (userId: string, context: HookContext | null): Pr
 
 const isPasskey = ({ path = "" }: HookContext): boolean => path.startsWith("/passkey/")
 
-/** True for a new session that must wait for a second factor. A signed-in browser has given it before. */
+const operatorRow = rowOf(Schema.Struct({ user_id: Schema.String }))
+
+const isOperator = (sql: SqlClient.SqlClient, userId: string) =>
+  Effect.map(operatorRow(sql`select user_id from operators where user_id = ${userId}`), (row) => row !== undefined)
+
+/**
+ * True for a new session that must wait for a second factor. A signed-in browser has given it before, which is not
+ * enough for an operator: a stolen session and the password would change every customer's account.
+ */
 export const mustWait = async (
   deps: Deps,
   userId: string,
@@ -177,7 +190,8 @@ export const mustWait = async (
 ) => {
   if (context !== null && isPasskey(context)) return false
   const waits = Effect.gen(function* () {
-    return (yield* methodsOf(deps.sql, userId)).length > 0 && !(yield* isSignedIn)
+    if ((yield* methodsOf(deps.sql, userId)).length === 0) return false
+    return !(yield* isSignedIn) || (yield* isOperator(deps.sql, userId))
   })
   const mustWait = await deps.bridge.run(waits)
   if (mustWait) currentNotes().waiting = userId

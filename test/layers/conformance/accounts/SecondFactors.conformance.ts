@@ -238,6 +238,25 @@ const everyWayIn = (it: Vitest.MethodsNonLive<Services>): void => {
       assert.notStrictEqual(renewed.sessionId, sessionId)
     })
   )
+
+  it.effect(
+    "R66, R87: an operator's sign-in is renewed with the second factor, even in a browser that is signed in",
+    () =>
+      Effect.gen(function* () {
+        const replica = yield* makeReplica()
+        const sql = yield* SqlClient.SqlClient
+        const { browser, codes, email } = yield* aPerson(replica)
+        const { personId, sessionId } = yield* browser.whoAmI(replica)
+        yield* sql`insert into operators (user_id, role, added_by) values (${personId}, 'operator', 'ann')`
+        yield* sql`update auth_sessions set created_at = created_at - interval '11 minutes' where id = ${sessionId}`
+        const passwords = { currentPassword: password, newPassword: "another horse battery", revokeOtherSessions: true }
+        const { json, status } = yield* post(replica, browser, "/change-password", passwords)
+        assert.deepStrictEqual([status, json.code], [403, "fresh_sign_in_required"])
+        yield* halfIn(replica, email, browser)
+        assert.strictEqual((yield* verify(replica, browser, codes[0] ?? "")).status, 200)
+        assert.isTrue((yield* browser.whoAmI(replica)).isFresh)
+      })
+  )
 }
 
 const enrollment = (it: Vitest.MethodsNonLive<Services>): void => {
