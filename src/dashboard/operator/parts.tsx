@@ -80,10 +80,19 @@ export interface RecordTableProps<Row> {
   /** The heads and what is below them. Without them, the names of the first row. */
   readonly columns?: Readonly<Record<string, (row: Row) => unknown>>
   readonly action?: (row: Row) => ComponentChildren
+  /** For rows without an `id`: stays the same while the row changes, so that reading again keeps the focus and an open menu. */
+  readonly keyOf?: (row: Row) => string
   readonly none?: string
 }
 
-export const RecordTable = <Row extends object>({ action, caption, columns, none, rows }: RecordTableProps<Row>) => {
+export const RecordTable = <Row extends object>({
+  action,
+  caption,
+  columns,
+  keyOf,
+  none,
+  rows
+}: RecordTableProps<Row>) => {
   const [first] = rows
   if (first === undefined) return <EmptyState title={none ?? "Nothing found"} />
   const named = Object.keys(first).map(
@@ -94,7 +103,7 @@ export const RecordTable = <Row extends object>({ action, caption, columns, none
     <Table
       caption={caption}
       rows={rows}
-      keyOf={(row) => JSON.stringify(row)}
+      keyOf={(row) => keyOf?.(row) ?? ("id" in row ? String(row.id) : JSON.stringify(row))}
       columns={[
         ...all.map(([name, of], index) => ({
           name: headOf(name),

@@ -52,6 +52,16 @@ const Webhooks = ({ account: { account_id: id }, webhooks }: Pick<Customer, "acc
   />
 )
 
+const Billing = ({ blocked_at, customer_id, orders, owed, subscriptions }: NonNullable<Customer["billing"]>) => (
+  <Card title="Billing" isWide>
+    <div class="stack">
+      <Details of={{ customer_id, owed, blocked_at }} />
+      <RecordTable caption="Subscriptions" rows={subscriptions} none="No subscription" />
+      <RecordTable caption="Orders" rows={orders} none="No orders" />
+    </div>
+  </Card>
+)
+
 const Log = ({ id }: { readonly id: string }) => {
   const cursor = place.value.query.get("cursor") ?? ""
   const resource = useRoute("GET /v1/operator/customers/{id}/log", { params: { id }, query: { cursor, limit: 20 } })
@@ -127,6 +137,7 @@ export const CustomerPage = ({ id }: { readonly id: string }) => {
                   ...figures.allowance,
                   pack_balance: figures.balance,
                   ...figures.limits,
+                  next_change: figures.cycle.next,
                   last_seen: figures.last_seen
                 }}
               />
@@ -140,6 +151,7 @@ export const CustomerPage = ({ id }: { readonly id: string }) => {
             <Card title="Webhooks">
               <Webhooks account={account} webhooks={webhooks} />
             </Card>
+            {figures.billing && <Billing {...figures.billing} />}
             <Card title="Log" isWide>
               <Log id={id} />
             </Card>

@@ -47,12 +47,15 @@ const State = ({
   )
 }
 
+const nameOf = ({ engine, provider }: Provider): string => (engine === null ? provider : `${provider}/${engine}`)
+
 const Providers = ({ providers }: { readonly providers: ReadonlyArray<Provider> }) => (
   <RecordTable
     caption="Providers"
     rows={providers}
+    keyOf={nameOf}
     columns={{
-      Provider: ({ engine, provider }) => (engine === null ? provider : `${provider}/${engine}`),
+      Provider: nameOf,
       State: (provider) => <State {...provider} />,
       Succeeded: ({ success_rate: rate }) => rate && formatPercent(rate),
       "95th percentile": ({ p95_ms: ms }) => ms && formatDuration(ms),

@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks"
+import { call } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
 import { now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
@@ -10,6 +11,7 @@ import { Choice } from "../../components/ui/Choice.tsx"
 import { Icon } from "../../components/ui/Icon.tsx"
 import { PageHeader } from "../../components/ui/PageHeader.tsx"
 import { Loaded } from "../../components/ui/States.tsx"
+import { dayMs } from "../../credits/figures.ts"
 import { formatNumber, formatStretch, plural } from "../../format.ts"
 import { ActButton } from "../acts.tsx"
 import { root, useLive } from "../console.ts"
@@ -18,6 +20,10 @@ import { AsCommand, Details, RecordTable, Verified, When } from "../parts.tsx"
 
 type State = Answer<"GET /v1/operator/now">
 type Minute = State["series"][number]
+
+interface Errors {
+  readonly errors: Readonly<Record<string, number | undefined>>
+}
 
 const Problems = ({ problems }: Pick<State, "problems">) =>
   problems.length === 0 ? (
@@ -80,7 +86,7 @@ const Charts = ({ series }: Pick<State, "series">) => {
         ]}
         bars={barsOf((minutes) => [
           perMinute(minutes, (minute) => Math.max(0, minute.requests - failed(minute))),
-          ...codes.map((code) => perMinute(minutes, ({ errors }) => errors[code] ?? 0))
+          ...codes.map((code) => perMinute(minutes, ({ errors }: Errors) => errors[code] ?? 0))
         ])}
       />
       <StackedBars
@@ -150,11 +156,28 @@ const Deployment = ({
   </div>
 )
 
+const iso = (at: number): string => new Date(at).toISOString()
+
+/** Later than this, no more searches of a minute are written to the log. Only later minutes are read again. */
+const settledMs = 300_000
+
 export const NowPage = () => {
   const resource = useRoute("GET /v1/operator/now", {})
-  useLive(resource)
   const latest = lastOf(resource.state.value)
-  const readAt = useMemo(() => new Date(now()).toISOString(), [latest])
+  const readAt = useMemo(() => iso(now()), [latest])
+  const refresh = async (): Promise<void> => {
+    if (latest === undefined) return resource.refresh()
+    const since = iso(Date.parse(readAt) - settledMs)
+    const result = await call("GET /v1/operator/now", { query: { since } })
+    if (!result.ok) return
+    const day = iso(now() - dayMs)
+    const earlier = latest.series.filter(({ at }) => at >= day && at < since)
+    resource.state.value = {
+      _tag: "ready",
+      value: { ...result.value, series: [...earlier, ...result.value.series] }
+    }
+  }
+  useLive({ refresh: () => void refresh() })
   const lead = latest && (
     <>
       Read at <When at={readAt} />, and again every 15 seconds.

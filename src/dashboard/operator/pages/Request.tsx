@@ -21,7 +21,8 @@ const asLogged = (entry: Entry): LoggedSearch => ({
   created_at: entry.at,
   kind: entry.host === null ? "search" : "page",
   status: entry.outcome,
-  attempts: entry.refusals,
+  // The cast is safe: the sentences also have words for the reasons that only operators see.
+  attempts: entry.refusals as LoggedSearch["attempts"],
   options: null
 })
 
