@@ -26,7 +26,7 @@ const customer = Effect.gen(function* () {
     const url = "http://127.0.0.1:9/hook"
     await person.call("POST", "/v1/webhooks", { url })
     await person.call("POST", "/v1/members", { email: guest, role: "viewer" })
-    const response = await fetch(`${person.origin}/v1/query?query=http&target=beta_search`, {
+    const response = await fetch(`${person.origin}/v1/query?query=${person.email}&target=beta_search`, {
       headers: { authorization: `Bearer ${key.secret}` }
     })
     return { key, url, search: /qry_[0-9a-f]{32}/.exec(await response.text())?.[0] ?? "" }
@@ -42,7 +42,7 @@ const silentReplica = Effect.fnUntraced(function* (id: string) {
     SqlClient.SqlClient,
     (sql) => sql`
       insert into replicas (id, host, address, version, started_at, seen_at, watched_ms, skew_ms, vitals)
-      values (${id}, 'gone', '10.0.0.9:4000', '0.1.0', now() - interval '2 days', now() - interval '1 day', 0, 0, '{}')`
+      values (${id}, 'gone', '10.0.0.9:4000', '0.1.0', now() - interval '2 days', now() - interval '10 minutes', 0, 0, '{}')`
   ).pipe(Effect.provide(Postgres.layer({ url: Redacted.make(env.DATABASE_URL ?? ""), poolSize: 1 }), { local: true }))
 })
 
@@ -147,7 +147,7 @@ const pagesTests: Parameters<typeof describeConsole>[1] = (it) => {
     })
   )
 
-  it.effect("asks for the password in place where an act needs a recent sign-in", () =>
+  it.effect("asks for the password and the second factor in place where an act needs a recent sign-in", () =>
     Effect.gen(function* () {
       const { id } = yield* customer
       const me = yield* operator()
@@ -163,6 +163,8 @@ const pagesTests: Parameters<typeof describeConsole>[1] = (it) => {
         const dialog = page.getByRole("dialog", { name: "Confirm that it is you" })
         await dialog.getByLabel("Password").fill(Dashboard.password)
         await page.unrouteAll()
+        await page.keyboard.press("Enter")
+        await dialog.getByLabel("Code from your app, or a recovery code").fill(me.recoveryCodes[0] ?? "")
         await page.keyboard.press("Enter")
         await page.getByText("Suspend (").waitFor()
         await page.getByRole("button", { name: "Restore" }).waitFor()
@@ -303,11 +305,13 @@ describeConsole("the acts of the operator's console", (it) => {
         await perform(page, "Remove documents", (dialog) =>
           dialog.getByLabel("Address of one document").fill(`https://docs.example.org/${names[0]}`)
         )
+        await page.getByText("1 document removed.").waitFor()
         assert.strictEqual(await count(), 299)
         await page.getByRole("button", { name: "Remove documents" }).click()
         await perform(page, "Remove documents", (dialog) =>
           dialog.getByLabel("Or host of a site").fill("docs.example.org")
         )
+        await page.getByText("299 documents removed.").waitFor()
         assert.strictEqual(await count(), 0)
       })
     })

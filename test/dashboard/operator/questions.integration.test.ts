@@ -99,7 +99,8 @@ const questions: ReadonlyArray<readonly [question: string, answer: Answer]> = [
     "Which engine is down, and since when?",
     async ({ me }) => {
       await go(me, "Engines")
-      const row = me.page.getByRole("row").filter({ hasText: "meta/google" })
+      const providers = me.page.getByRole("region", { name: "Providers" })
+      const row = providers.getByRole("row").filter({ hasText: "meta/google" })
       await row.getByText("down", { exact: true }).waitFor()
       await row.getByText("Last success:").waitFor()
       assert.match(await row.innerText(), /unreachable/)
