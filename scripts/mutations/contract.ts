@@ -260,7 +260,7 @@ const callers = [
         "secretPattern.test(text) && checksum(text.slice(0, -checksumCharacters)) === text.slice(-checksumCharacters)",
         "secretPattern.test(text)"
       ],
-      ["a hint shows eight characters more", "secret.slice(0, 12)", "secret.slice(0, 20)"]
+      ["a hint shows eight characters more", "secret.slice(0, shownStart)", "secret.slice(0, shownStart + 8)"]
     ]
   ),
   ...inFile(
