@@ -54,9 +54,6 @@ const viewedPages = (entryId: string): Readonly<Record<string, string>> => ({
   "operator-customers": "/operator/customers",
   "operator-engines": "/operator/engines",
   "operator-request": `/operator/request/${entryId}`,
-  "operator-money": "/operator/money",
-  "operator-audit": "/operator/audit",
-  "operator-settings": "/operator/settings",
   "sign-in": "/sign-in",
   "not-found": "/nothing"
 })
