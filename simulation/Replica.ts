@@ -220,7 +220,7 @@ const servicesOf = (around: Surroundings, links: Links, chance: Chance, machine:
     Effect.map(RateLimiter, (mine) => sharedLimiter(around, links.limiter, mine))
   ).pipe(Layer.provide(own))
   const providers = Layer.unwrap(Effect.map(tableOf(around.upstreams, chance, calls), Providers.layer)).pipe(
-    Layer.provide(sharedPacer(around)),
+    Layer.provide([sharedPacer(around), StandardSettings.layer]),
     Layer.provideMerge(ProviderStates.layer)
   )
   const onClockOf = (work: Work) => Layer.provide(Layer.succeed(Clock.Clock, machine.loops[work]))

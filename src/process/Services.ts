@@ -79,7 +79,7 @@ const sourceOf = ({
 }
 
 export const providers = AppConfig.layerFrom((config) => ProviderFile.layer(sourceOf(config))).pipe(
-  Layer.provide(UpstreamClient.layer)
+  Layer.provide([UpstreamClient.layer, limits])
 )
 
 const marketplace = AppConfig.layerFrom(({ marketplacePlan, marketplaceProxySecret }) =>

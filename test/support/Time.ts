@@ -1,4 +1,4 @@
-import { Clock, type Context, Duration, Effect, Scope } from "effect"
+import { Clock, type Context, Duration, Effect, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { UpstreamTimeout } from "../../src/domain/errors.ts"
 import type { Answer } from "../../src/domain/search/Answer.ts"
@@ -10,6 +10,7 @@ import { Providers } from "../../src/services/providers/Providers.ts"
 import { makeFind } from "../../src/services/search/Answers.ts"
 import type { ResultCache } from "../../src/services/search/ResultCache.ts"
 import { deadlineIn } from "../../src/services/waiting/Deadlines.ts"
+import { limits } from "../../src/testing/StandardSettings.ts"
 
 /** Runs every fiber until it waits for something. */
 export const settle = Effect.forEach(Array(50), () => Effect.yieldNow, { discard: true })
@@ -29,9 +30,10 @@ export const startingAt =
 /** Deadline of a search that starts now. */
 export const deadlineAfter = (ms: number) => Clock.clockWith((clock) => Effect.sync(() => deadlineIn(clock, ms)))
 
-/** A search that starts now, with the usual time limit. */
+/** A search that starts now, with the test's time limit or else the usual one. */
 export const targetSearch = Effect.fnUntraced(function* (request: SearchRequest, attempts = new Attempts()) {
-  const { providerTimeout } = yield* Limits
+  const given = yield* Effect.serviceOption(Limits)
+  const { providerTimeout } = Option.getOrElse(given, () => limits)
   const sendBy = yield* deadlineAfter(Duration.toMillis(providerTimeout))
   const search: TargetSearch = { request, account: "acc_test", attempts, sendBy, endIfSentAt: () => sendBy }
   return search
@@ -51,7 +53,10 @@ const findOf = Effect.fnUntraced(function* (cache: ResultCache["Service"]) {
   const known = finds.get(cache)
   if (known !== undefined) return known
   const ask = (search: TargetSearch) => lookups.get(search) ?? Effect.die("a search without a lookup")
-  const find = yield* Scope.provide(makeFind(cache, ask), yield* Scope.make())
+  const find = yield* makeFind(cache, ask).pipe(
+    Scope.provide(yield* Scope.make()),
+    Effect.provideService(Limits, limits)
+  )
   finds.set(cache, find)
   return find
 })

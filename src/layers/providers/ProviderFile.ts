@@ -4,6 +4,7 @@ import { type Target, targets } from "../../domain/search/Target.ts"
 import type { TargetLabel } from "../../domain/search/TargetLabels.ts"
 import type { DocumentIndex } from "../../services/index/DocumentIndex.ts"
 import { direct, type RemoteReader } from "../../services/pages/PageReaders.ts"
+import type { Limits } from "../../services/providers/Limits.ts"
 import type { Pacer } from "../../services/providers/Pacer.ts"
 import type { Fusion, Provider, ProviderEntry } from "../../services/providers/Provider.ts"
 import type { ProviderStates } from "../../services/providers/ProviderStates.ts"
@@ -375,7 +376,7 @@ export const table = (
 
 export const layer = (
   source: ProviderSource
-): Layer.Layer<Providers, ProviderFileInvalid, FileSystem.FileSystem | ProviderStates | Requirements> =>
+): Layer.Layer<Providers, ProviderFileInvalid, FileSystem.FileSystem | Limits | ProviderStates | Requirements> =>
   Layer.unwrap(Effect.map(table(source), Providers.layer))
 
 export const readers = (path: string, rules: AddressRules) =>

@@ -187,7 +187,7 @@ export class Providers extends Context.Service<
     readonly order: { readonly [T in Target]?: ReadonlyArray<string> }
   }
 >()("quarry/services/providers/Providers") {
-  static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, ProviderStates> =>
+  static readonly layer = (table: ProviderTable): Layer.Layer<Providers, never, Limits | ProviderStates> =>
     Layer.effect(
       Providers,
       Effect.gen(function* () {

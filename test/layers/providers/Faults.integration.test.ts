@@ -5,11 +5,13 @@ import type { RefusalReason } from "../../../src/domain/providers/Refusal.ts"
 import { Limits } from "../../../src/services/providers/Limits.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import * as ProviderTable from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
-import { aPrincipal, services } from "../../support/api/Services.ts"
+import { aPrincipal, servicesOver, settings } from "../../support/api/Services.ts"
 import { type Answer, json, serve, text } from "../../support/servers/UpstreamServer.ts"
 import { key, type UpstreamFixture, upstreams } from "../../support/servers/upstreams.ts"
+import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 
 /** For upstreams that never answer: the test waits for it. */
 const briefBudgetMs = 600
@@ -152,7 +154,9 @@ const search = (fixture: UpstreamFixture, url: string, options: { alone?: boolea
       ]
     }
   }
-  const providers = ProviderTable.providers(file).pipe(Layer.provide(ProviderStates.layer))
+  const limits = { ...StandardSettings.limits, providerTimeout: Duration.millis(options.budgetMs ?? budgetMs) }
+  const limited = Layer.merge(settings, Layer.succeed(Limits, limits))
+  const providers = ProviderTable.providers(file, limited).pipe(Layer.provide(ProviderStates.layer))
   return Effect.gen(function* () {
     const startedAt = performance.now()
     const { body, receipt } = yield* (yield* Search).run(yield* aPrincipal, searchRequest())
@@ -160,11 +164,9 @@ const search = (fixture: UpstreamFixture, url: string, options: { alone?: boolea
     const [state] = yield* (yield* ProviderStates).all
     return { answer: body, receipt, elapsedMs, refusal: state?.lastRefusal ?? assert.fail("it did not refuse") }
   }).pipe(
-    Effect.provide(services(providers).pipe(Layer.provideMerge(ProviderStates.layer))),
-    Effect.provideService(Limits, {
-      providerTimeout: Duration.millis(options.budgetMs ?? budgetMs),
-      bulkBudget: Duration.seconds(60)
-    }),
+    Effect.provide(
+      servicesOver(MemoryStorage.layer, providers, { settings: limited }).pipe(Layer.provideMerge(ProviderStates.layer))
+    ),
     Effect.orDie
   )
 }

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { foundations } from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { json, serve } from "../../support/servers/UpstreamServer.ts"
@@ -60,7 +61,7 @@ describe("R86: a web without a key", () => {
         )
         const layer = Layer.provideMerge(
           Layer.provide(ProviderFile.layer({ _tag: "file", path: "open.json" }), foundations(JSON.parse(local))),
-          ProviderStates.layer
+          Layer.merge(ProviderStates.layer, StandardSettings.layer)
         )
         const answer = yield* Effect.provide(searchProviders(searchRequest({ query })), layer)
         const urls = answer.ranking.results.map((result) => result.url)

@@ -8,6 +8,7 @@ import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { index } from "../../support/api/ProviderTable.ts"
 import { aCaller, aRequest, servicesOver } from "../../support/api/Services.ts"
 import { assertPace, noting, type Turn } from "../../support/paces.ts"
@@ -52,6 +53,7 @@ describeWithRedis("batches on three replicas that share Redis", () => {
               noting(turns, server.url()),
               index,
               ProviderStates.layer,
+              StandardSettings.layer,
               FileSystem.layerNoop({ readFileString: () => Effect.succeed(file) })
             ]),
             Layer.orDie

@@ -7,6 +7,7 @@ import { layer } from "../../../src/layers/redis/PacerRedis.ts"
 import { RedisAway, RedisConnection } from "../../../src/layers/redis/RedisConnection.ts"
 import { Pacer } from "../../../src/services/providers/Pacer.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { index } from "../../support/api/ProviderTable.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { assertPace, noting, replicaPacer, type Turn } from "../../support/paces.ts"
@@ -81,6 +82,7 @@ describeWithRedis("PacerRedis", () => {
                 noting(turns, server.url()),
                 index,
                 ProviderStates.layer,
+                StandardSettings.layer,
                 FileSystem.layerNoop({ readFileString: () => Effect.succeed(JSON.stringify(file)) })
               ])
             ),

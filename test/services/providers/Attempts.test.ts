@@ -10,6 +10,7 @@ import { ProviderStates } from "../../../src/services/providers/ProviderStates.t
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { aCaller, aRequest, found, services } from "../../support/api/Services.ts"
 import { advance } from "../../support/Time.ts"
 
@@ -33,7 +34,7 @@ const withProviders = (alpha: ReadonlyArray<Provider>, hedged = false) =>
         epsilon_search: [],
         zeta_search: [],
         ...(hedged ? { hedged: new Set<Target>(["alpha_search"]) } : {})
-      }).pipe(Layer.provide(ProviderStates.layer))
+      }).pipe(Layer.provide([ProviderStates.layer, StandardSettings.layer]))
     )
   )
 

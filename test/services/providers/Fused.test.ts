@@ -8,6 +8,7 @@ import type { Fusion, Provider, ProviderEntry } from "../../../src/services/prov
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../../src/services/providers/Providers.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { aCaller, aRequest, services } from "../../support/api/Services.ts"
 import { advance, searchProviders } from "../../support/Time.ts"
@@ -47,7 +48,8 @@ const tableOf = (alpha: ReadonlyArray<ProviderEntry>, more: Partial<ProviderTabl
   ...more
 })
 
-const layerOf = (table: ProviderTable) => Layer.provide(Providers.layer(table), ProviderStates.layer)
+const layerOf = (table: ProviderTable) =>
+  Layer.provide(Providers.layer(table), [ProviderStates.layer, StandardSettings.layer])
 
 /** The end of a search: what it found, and after how many milliseconds of its 15 seconds. */
 const search = (alpha: ReadonlyArray<ProviderEntry>, request = searchRequest()) =>

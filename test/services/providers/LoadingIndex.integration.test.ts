@@ -10,6 +10,7 @@ import type { Provider, ProviderEntry } from "../../../src/services/providers/Pr
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { ResultCache } from "../../../src/services/search/ResultCache.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { describeWithPostgres, layer as postgres } from "../../support/stores/Postgres.ts"
 import { searchCache, searchProviders } from "../../support/Time.ts"
@@ -28,7 +29,7 @@ const providers = Layer.unwrap(
 /** Each replica has services and a cache of its own. Only the database is shared. */
 const start = Effect.flatMap(Effect.scope, (scope) => {
   const replica = providers.pipe(
-    Layer.provide(ProviderStates.layer),
+    Layer.provide([ProviderStates.layer, StandardSettings.layer]),
     Layer.provideMerge(DocumentIndexSql.layer),
     Layer.merge(ResultCacheMemory.layer({ ttl: Duration.minutes(1), capacity: 100 }))
   )

@@ -9,6 +9,7 @@ import { Limits } from "../../../src/services/providers/Limits.ts"
 import type { Provider } from "../../../src/services/providers/Provider.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
 import { Providers, type ProviderTable } from "../../../src/services/providers/Providers.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { advance, searchProviders } from "../../support/Time.ts"
 
@@ -38,8 +39,15 @@ const tableOf = (alpha: ReadonlyArray<Provider>): ProviderTable => ({
   zeta_search: []
 })
 
+const layerOf = (table: ProviderTable, limits: Layer.Layer<Limits> = StandardSettings.layer) =>
+  Providers.layer(table).pipe(Layer.provideMerge(ProviderStates.layer), Layer.provideMerge(limits))
+
 /** The outcome of a search over these providers, and its time. */
-const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
+const search = (
+  alpha: ReadonlyArray<Provider>,
+  fields?: Parameters<typeof searchRequest>[0],
+  limits: Layer.Layer<Limits> = StandardSettings.layer
+) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
     const fiber = yield* searchProviders(searchRequest(fields)).pipe(
@@ -51,7 +59,7 @@ const search = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searc
     )
     yield* TestClock.adjust("1 minute")
     return yield* Fiber.join(fiber)
-  }).pipe(Effect.provide(Layer.provide(Providers.layer(tableOf(alpha)), ProviderStates.layer)))
+  }).pipe(Effect.provide(layerOf(tableOf(alpha), limits)))
 
 const found = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
   Effect.map(search(alpha, fields), ({ afterMs, exit }) => {
@@ -60,9 +68,9 @@ const found = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof search
     return { provider, urls: ranking.results.map(({ url }) => url), afterMs }
   })
 
-const failed = (alpha: ReadonlyArray<Provider>, fields?: Parameters<typeof searchRequest>[0]) =>
+const failed = (...searched: Parameters<typeof search>) =>
   Effect.gen(function* () {
-    const { afterMs, exit } = yield* search(alpha, fields)
+    const { afterMs, exit } = yield* search(...searched)
     const error = yield* Effect.flip(exit).pipe(Effect.orDie)
     return { code: error._tag, message: error.message, afterMs }
   })
@@ -71,9 +79,7 @@ describe("the targets that are served", () => {
   const indexed = (isEmpty: boolean): Provider => ({ ...answers("index"), isEmpty: () => Effect.succeed(isEmpty) })
 
   const served = (alpha: ReadonlyArray<Provider>) =>
-    Effect.flatMap(Providers, ({ serves }) => serves("alpha_search")).pipe(
-      Effect.provide(Layer.provide(Providers.layer(tableOf(alpha)), ProviderStates.layer))
-    )
+    Effect.flatMap(Providers, ({ serves }) => serves("alpha_search")).pipe(Effect.provide(layerOf(tableOf(alpha))))
 
   it.effect("are those with a provider that has something to search in", () =>
     Effect.gen(function* () {
@@ -215,9 +221,8 @@ describe("Providers", () => {
 
   it.effect("the operator's time budget counts", () =>
     Effect.gen(function* () {
-      const { afterMs, code } = yield* failed([hangs("first")]).pipe(
-        Effect.provideService(Limits, { providerTimeout: Duration.seconds(3), bulkBudget: Duration.seconds(60) })
-      )
+      const limits = Layer.succeed(Limits, { providerTimeout: Duration.seconds(3), bulkBudget: Duration.seconds(60) })
+      const { afterMs, code } = yield* failed([hangs("first")], {}, limits)
       assert.deepStrictEqual([code, afterMs], ["upstream_timeout", 3_000])
     })
   )
@@ -246,10 +251,10 @@ describe("Providers", () => {
       return { outcomes, states: yield* (yield* ProviderStates).all }
     }).pipe(
       Effect.provide(
-        Providers.layer({
+        layerOf({
           ...tableOf(alpha),
           hedged: new Set(options?.hedge === true ? (["alpha_search"] as const) : [])
-        }).pipe(Layer.provideMerge(ProviderStates.layer))
+        })
       )
     )
 

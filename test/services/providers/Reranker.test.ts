@@ -7,6 +7,7 @@ import { ProviderStates } from "../../../src/services/providers/ProviderStates.t
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import type { Reranker } from "../../../src/services/providers/Reranker.ts"
 import { Answers } from "../../../src/services/search/Answers.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { searchRequest } from "../../support/api/requests.ts"
 import { targetSearch } from "../../support/Time.ts"
 
@@ -70,7 +71,8 @@ const run = ({ order, providerMs = 0, top = 20 }: Setup, queries: ReadonlyArray<
       Answers.layer.pipe(
         Layer.provide(ResultCacheMemory.layer({ ttl: Duration.hours(1), capacity: 100 })),
         Layer.provide(Providers.layer(table)),
-        Layer.provideMerge(ProviderStates.layer)
+        Layer.provideMerge(ProviderStates.layer),
+        Layer.provide(StandardSettings.layer)
       )
     )
   )

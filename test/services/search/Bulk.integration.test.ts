@@ -5,6 +5,7 @@ import { parseBulk } from "../../../src/domain/search/BulkRequest.ts"
 import * as ResultCacheMemory from "../../../src/layers/memory/ResultCacheMemory.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { aCaller, found, providing } from "../../support/api/Services.ts"
 import * as Postgres from "../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../support/stores/SqlStorage.ts"
@@ -14,6 +15,7 @@ const layer = Bulk.layer.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       SqlStorage.layer(Postgres.layer),
+      StandardSettings.layer,
       ResultCacheMemory.layer({ ttl: Duration.zero, capacity: 0 }),
       providing(() => Effect.as(Effect.sleep("100 millis"), found(10)))
     )

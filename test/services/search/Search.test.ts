@@ -8,6 +8,7 @@ import { ProviderStates } from "../../../src/services/providers/ProviderStates.t
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Search } from "../../../src/services/search/Search.ts"
 import { TraceQueryText } from "../../../src/services/telemetry/Tracing.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { aCaller, aPrincipal, aRequest, type Caller, found, providing, services } from "../../support/api/Services.ts"
 import { advance, settle } from "../../support/Time.ts"
 import { traced } from "../../support/Traces.ts"
@@ -81,7 +82,7 @@ describe("Search", () => {
             delta_search: [],
             epsilon_search: [],
             zeta_search: []
-          }).pipe(Layer.provide(ProviderStates.layer))
+          }).pipe(Layer.provide([ProviderStates.layer, StandardSettings.layer]))
         ).pipe(Layer.provideMerge(ProviderStates.layer))
       )
     )

@@ -10,6 +10,7 @@ import { ProviderStates } from "../../../src/services/providers/ProviderStates.t
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { aCaller, aRequest, found, services } from "../../support/api/Services.ts"
 import { advance } from "../../support/Time.ts"
 
@@ -48,7 +49,7 @@ const withProviders = (...made: ReadonlyArray<Effect.Effect<Provider>>) => {
   return Effect.provide(
     services(
       Layer.unwrap(Effect.map(Effect.all(made), (alpha_search) => Providers.layer({ ...table, alpha_search }))).pipe(
-        Layer.provide(ProviderStates.layer)
+        Layer.provide([ProviderStates.layer, StandardSettings.layer])
       )
     )
   )

@@ -12,6 +12,7 @@ import { ProviderStates } from "../../../src/services/providers/ProviderStates.t
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { aCaller, aRequest, type Caller, found, services } from "../../support/api/Services.ts"
 
 let asked = 0
@@ -38,7 +39,11 @@ const withProviders = (...alpha: ReadonlyArray<Provider>) => {
   const table = { beta_search: [], gamma_search: [], delta_search: [], epsilon_search: [], zeta_search: [] }
   asked = 0
   return Effect.provide(
-    services(Providers.layer({ ...table, alpha_search: alpha }).pipe(Layer.provide(ProviderStates.layer)))
+    services(
+      Providers.layer({ ...table, alpha_search: alpha }).pipe(
+        Layer.provide([ProviderStates.layer, StandardSettings.layer])
+      )
+    )
   )
 }
 

@@ -8,6 +8,7 @@ import { ProviderStates } from "../../../src/services/providers/ProviderStates.t
 import { Providers } from "../../../src/services/providers/Providers.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
 import { Search } from "../../../src/services/search/Search.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { aCaller, aPrincipal, aRequest, found, providing, services } from "../../support/api/Services.ts"
 import { deadlineAfter } from "../../support/Time.ts"
 
@@ -123,5 +124,5 @@ const hanging = services(
     delta_search: [],
     epsilon_search: [],
     zeta_search: []
-  }).pipe(Layer.provide(ProviderStates.layer))
+  }).pipe(Layer.provide([ProviderStates.layer, StandardSettings.layer]))
 )

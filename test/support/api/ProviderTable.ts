@@ -3,8 +3,10 @@ import * as PacerMemory from "../../../src/layers/memory/PacerMemory.ts"
 import * as ProviderFile from "../../../src/layers/providers/ProviderFile.ts"
 import { UpstreamClient } from "../../../src/layers/providers/UpstreamClient.ts"
 import { DocumentIndex } from "../../../src/services/index/DocumentIndex.ts"
+import type { Limits } from "../../../src/services/providers/Limits.ts"
 import { membersOf, type Provider } from "../../../src/services/providers/Provider.ts"
 import type { ProviderTable } from "../../../src/services/providers/Providers.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 
 /** An index that returns one page for every search. */
 export const index = Layer.mock(DocumentIndex, {
@@ -30,8 +32,8 @@ const source = { _tag: "file", path: "providers.json" } as const
 export const table = (file: unknown) => ProviderFile.table(source).pipe(Effect.provide(foundations(file)))
 
 /** The search service with a provider file. */
-export const providers = (file: unknown) =>
-  ProviderFile.layer(source).pipe(Layer.provide(foundations(file)), Layer.orDie)
+export const providers = (file: unknown, settings: Layer.Layer<Limits> = StandardSettings.layer) =>
+  ProviderFile.layer(source).pipe(Layer.provide([foundations(file), settings]), Layer.orDie)
 
 /** The first provider of the first target. */
 export const firstOf = (table: ProviderTable): Provider => {
