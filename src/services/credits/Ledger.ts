@@ -139,6 +139,18 @@ export type ReserveError = QuotaExceeded | Unauthorized
  *
  * Concurrent calls share a statement, in which the database decides in order of arrival. A database failure is a
  * defect.
+ *
+ * Layers: `LedgerSql`, and `LedgerMemory` for tests. To provide your own:
+ *
+ * ```ts
+ * const countedLedger = Layer.effect(
+ *   Ledger,
+ *   Effect.map(Ledger, (ledger) => ({
+ *     ...ledger,
+ *     sweep: Effect.tap(ledger.sweep, (count) => Effect.logInfo(`${count} holds had expired.`))
+ *   }))
+ * )
+ * ```
  */
 export class Ledger extends Context.Service<
   Ledger,

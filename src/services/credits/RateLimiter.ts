@@ -34,6 +34,15 @@ export const decisionFrom = (window: {
 /**
  * An exact rolling window of 60 seconds (R27), in which rejected requests are not counted. Never fails: if its store is
  * unreachable, it counts in this process (R28).
+ *
+ * Layers: `RateLimiterMemory` and `RateLimiterRedis`. To provide your own:
+ *
+ * ```ts
+ * const unlimited = Layer.succeed(RateLimiter, {
+ *   hit: ({ limit }) =>
+ *     Effect.succeed({ admitted: true, limit, remaining: limit, resetAtSeconds: 0, retryAfterSeconds: 1 })
+ * })
+ * ```
  */
 export class RateLimiter extends Context.Service<
   RateLimiter,

@@ -18,7 +18,22 @@ export interface NewKeyOptions {
   readonly createdBy?: string | undefined
 }
 
-/** API keys. Only keyed digests of secrets are stored, so that a copy of the database reveals no key. */
+/**
+ * API keys. Only keyed digests of secrets are stored, so that a copy of the database reveals no key.
+ *
+ * Layers: `KeyStoreSql`, and `KeyStoreMemory` for tests. To provide your own:
+ *
+ * ```ts
+ * const watchedKeys = Layer.effect(
+ *   KeyStore,
+ *   Effect.map(KeyStore, (keys) => ({
+ *     ...keys,
+ *     authenticate: (secret: Redacted.Redacted) =>
+ *       Effect.tapError(keys.authenticate(secret), () => Effect.logWarning("A key was not accepted."))
+ *   }))
+ * )
+ * ```
+ */
 export class KeyStore extends Context.Service<
   KeyStore,
   {

@@ -168,7 +168,26 @@ const servedBy = (providers: ReadonlyArray<Provider>, target: Target): Effect.Ef
         (all) => all.includes(false)
       )
 
-/** Searches at the providers of a target, in order until one answers, within the search's time. */
+/**
+ * Searches at the providers of a target, in order until one answers, within the search's time.
+ *
+ * Layers: `ProviderFile`, and `layer` for a table of providers. To provide your own:
+ *
+ * ```ts
+ * const mine: Provider = {
+ *   name: "mine",
+ *   search: ({ query }) => Effect.succeed([{ url: "https://example.com/", title: query, snippet: "" }])
+ * }
+ * const providers = Providers.layer({
+ *   alpha_search: [mine],
+ *   beta_search: [],
+ *   gamma_search: [],
+ *   delta_search: [],
+ *   epsilon_search: [],
+ *   zeta_search: []
+ * })
+ * ```
+ */
 export class Providers extends Context.Service<
   Providers,
   {
