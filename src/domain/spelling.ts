@@ -1,4 +1,4 @@
-/** Swapped neighbors count as one edit. Returns `limit + 1` if the distance exceeds the limit. */
+/** Number of edits from `a` to `b`, or `limit + 1` if there are more. Swapping two neighbors is one edit. */
 export const mistakesBetween = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let older: Array<number> = []

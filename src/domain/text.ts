@@ -34,6 +34,9 @@ export const cutCodePoints = (text: string, count: number): string => {
 export const abbreviate = (text: string, maxUnits: number): string =>
   text.length <= maxUnits ? text : `${text.slice(0, maxUnits - 1).replace(/\p{Cs}$/u, "")}…`
 
+/** The whole text if it has no `separator`. */
+export const partBefore = (text: string, separator: string): string => text.split(separator, 1).join("")
+
 const words = new Intl.Segmenter("und", { granularity: "word" })
 
 const lookAheadUnits = 64

@@ -262,7 +262,7 @@ export const compatEngines: Form<Readonly<Record<string, Target>>> = {
   decode: (text) => {
     const pairs = text.split(",").flatMap((pair) => {
       const [, name, target] = /^\s*([^=]*\S)\s*=\s*([a-z_]+)\s*$/.exec(pair) ?? []
-      const known = targets.find((it) => it === target)
+      const known = targets.find((each) => each === target)
       return name === undefined || known === undefined ? [] : [[name.toLowerCase(), known] as const]
     })
     const named = Object.fromEntries(pairs)

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NotFound } from "../domain/errors.ts"
 import type { TargetLabels } from "../domain/search/TargetLabels.ts"
+import { partBefore } from "../domain/text.ts"
 import { apiErrorResponse } from "../http/errors.ts"
 import { noRoute } from "../http/middleware/routeHint.ts"
 import { Sessions } from "../services/accounts/Sessions.ts"
@@ -114,7 +115,7 @@ const toPassword = HttpServerResponse.redirect(`${home}/account`, { status: 303 
 
 const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))
 
-const pathOf = (url: string): string => url.split("?", 1).join("")
+const pathOf = (url: string): string => partBefore(url, "?")
 
 const isEntrance = (url: string): boolean => entrances.has(pathOf(url).replace(/\/+$/, ""))
 

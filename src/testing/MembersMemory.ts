@@ -49,7 +49,7 @@ const members = Layer.effect(
     })
 
     const find = Effect.fnUntraced(function* (accountId: string, id: string, after: Role | undefined) {
-      const member = (yield* list(accountId)).find((it) => it.id === id) ?? (yield* noSuchMember)
+      const member = (yield* list(accountId)).find((member) => member.id === id) ?? (yield* noSuchMember)
       return member.status === "invited" || keepsOwner(member.role, after, 0) ? member : yield* lastOwner
     })
 
@@ -58,7 +58,7 @@ const members = Layer.effect(
     return Members.of({
       list,
       invite: Effect.fnUntraced(function* ({ id: accountId }, email, role) {
-        if ((yield* list(accountId)).some((it) => it.email === email)) {
+        if ((yield* list(accountId)).some((member) => member.email === email)) {
           return yield* InvalidRequest.fromIssues([{ field: "email", message: "is a member already" }])
         }
         const member: Invitee = { id: yield* ids.make("mem_"), email, role, status: "invited" }
@@ -67,7 +67,7 @@ const members = Layer.effect(
       }),
       renew: ({ id }, memberId) =>
         Effect.flatMap(list(id), (all) => {
-          const member = all.find((it) => it.id === memberId && it.status === "invited")
+          const member = all.find((each) => each.id === memberId && each.status === "invited")
           return member === undefined ? Effect.fail(noSuchMember) : Effect.succeed(withLink(member))
         }),
       change: Effect.fnUntraced(function* (accountId, id, { role, ...change }) {

@@ -117,7 +117,7 @@ const languageOf = (language: string | undefined): string | undefined =>
 
 const targetOf = (names: string | undefined, engines: Engines): Target | undefined => {
   const asked = names?.split(",").map((name) => name.trim().toLowerCase()) ?? []
-  const name = asked.find((it) => Object.hasOwn(engines, it))
+  const name = asked.find((engine) => Object.hasOwn(engines, engine))
   return name === undefined ? undefined : engines[name]
 }
 

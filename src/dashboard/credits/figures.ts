@@ -2,7 +2,7 @@ import type { Usage } from "../api/routes.ts"
 
 export const dayMs = 86_400_000
 
-/** The rest of the quota at the start of the period, after each day of it that is over, and now. */
+/** The remaining quota: at the start of the period, after each past day, and now. */
 export const burnDown = ({ period, quota, remaining, series }: Usage, now: number): ReadonlyArray<number> => {
   if (period.start === null || quota === null || remaining === null) return []
   const points = [quota]

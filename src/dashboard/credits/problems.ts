@@ -26,7 +26,7 @@ const failingShare = 0.05
 const minSearches = 20
 const expiringMs = 7 * 86_400_000
 
-const ofCredits = ({ usage }: Facts): ReadonlyArray<Problem> => {
+const creditProblems = ({ usage }: Facts): ReadonlyArray<Problem> => {
   if (usage === undefined || usage.quota === null || usage.remaining === null) return []
   const left = usage.remaining + usage.balance
   if (left <= 0) return [{ _tag: "exhausted", resetsAt: usage.resets_at }]
@@ -40,7 +40,7 @@ const failingTarget = ({ series }: Usage, failed: number): string | undefined =>
   return worst?.id ?? undefined
 }
 
-const ofSearches = ({ today }: Facts): ReadonlyArray<Problem> => {
+const searchProblems = ({ today }: Facts): ReadonlyArray<Problem> => {
   if (today === undefined || today.totals.searches < minSearches) return []
   const failed = failures(today.totals)
   if (failed / today.totals.searches <= failingShare) return []
@@ -48,7 +48,7 @@ const ofSearches = ({ today }: Facts): ReadonlyArray<Problem> => {
   return [{ _tag: "failures", failed, searches: today.totals.searches, ...(target && { target }) }]
 }
 
-const ofBilling = ({ billing }: Facts): ReadonlyArray<Problem> => {
+const billingProblems = ({ billing }: Facts): ReadonlyArray<Problem> => {
   const subscription = billing?.subscription
   if (subscription === null || subscription === undefined) return []
   if (subscription.status === "past_due") return [{ _tag: "pastDue" }]
@@ -57,9 +57,9 @@ const ofBilling = ({ billing }: Facts): ReadonlyArray<Problem> => {
 }
 
 export const problemsOf = (facts: Facts, now: number): ReadonlyArray<Problem> => [
-  ...ofCredits(facts),
-  ...ofBilling(facts).filter(({ _tag }) => _tag === "pastDue"),
-  ...ofSearches(facts),
+  ...creditProblems(facts),
+  ...billingProblems(facts).filter(({ _tag }) => _tag === "pastDue"),
+  ...searchProblems(facts),
   ...facts.webhooks.flatMap(
     ({ disabled_reason: reason, failing_since: since, id, url }): ReadonlyArray<Problem> =>
       reason === "failing" || reason === "gone" || (reason === null && since !== null)
@@ -70,5 +70,5 @@ export const problemsOf = (facts: Facts, now: number): ReadonlyArray<Problem> =>
     const left = at === null ? Number.POSITIVE_INFINITY : Date.parse(at) - now
     return at !== null && revoked === null && left > 0 && left < expiringMs ? [{ _tag: "expiring", id, name, at }] : []
   }),
-  ...ofBilling(facts).filter(({ _tag }) => _tag !== "pastDue")
+  ...billingProblems(facts).filter(({ _tag }) => _tag !== "pastDue")
 ]

@@ -1,5 +1,6 @@
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
+import { partBefore } from "../text.ts"
 
 // Trusted proxies append to the right end of `X-Forwarded-For`. Callers can forge the other entries (R24).
 
@@ -9,7 +10,7 @@ const ipv6PrefixLength = 64
 /** Accepts what proxies write: a bare or bracketed address, with or without a port. IPv4-mapped IPv6 becomes IPv4. */
 const parse = (text: string): NetAddress.IpAddress | undefined => {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
-  const ip = NetAddress.ipFromString(bare.split("%", 1).join(""))
+  const ip = NetAddress.ipFromString(partBefore(bare, "%"))
   if (Result.isSuccess(ip)) return NetAddress.toCanonical(ip.success)
   const withPort = NetAddress.inetAddressFromString(text)
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
@@ -25,7 +26,7 @@ const sitePrefixLength = 48
 
 /** The IPv4 address or IPv6 /48 by which sign-ups are counted (R65). Undefined for loopback and invalid text. */
 export const clientSite = (network: string): string | undefined => {
-  const ip = parse(network.split("/", 1).join(""))
+  const ip = parse(partBefore(network, "/"))
   // `::/64`, the network of `::1`, is only used by loopback.
   if (ip === undefined || NetAddress.isLoopback(ip) || NetAddress.isUnspecified(ip)) return undefined
   return NetAddress.isIpv4Address(ip)

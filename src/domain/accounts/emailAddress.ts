@@ -1,3 +1,5 @@
+import { partBefore } from "../text.ts"
+
 /** RFC 5321 (4.5.3.1.3) allows 256 octets including angle brackets. */
 export const maxEmailCharacters = 254
 
@@ -14,7 +16,7 @@ export const mailboxOf = (address: string): string => {
   if (at === -1) return address
   const domain = domainAliases.get(address.slice(at + 1)) ?? address.slice(at + 1)
   const local = address.slice(0, at)
-  const untagged = local.split("+", 1).join("") || local
+  const untagged = partBefore(local, "+") || local
   const name = (dotlessDomains.has(domain) ? untagged.replaceAll(".", "") : untagged) || untagged
   return `${name}@${domain}`
 }

@@ -1,7 +1,7 @@
 import { DateTime, Effect, Predicate, Result, Schema, type SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
 import { InvalidRequest, type Issue } from "../errors.ts"
 import { mistakesBetween } from "../spelling.ts"
-import { isCarriable, normalizeWhitespace } from "../text.ts"
+import { isCarriable, normalizeWhitespace, partBefore } from "../text.ts"
 
 /** Undecoded fields: text from a query string (a list if repeated), or any JSON from a body. */
 export type RawFields = Readonly<Record<string, unknown>>
@@ -68,7 +68,7 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
   }
   const issues = Array.from(messages, ([field, message]) => ({ field, message }))
   const names = failure._tag === "Composite" ? namesIn(failure.ast) : []
-  const position = ({ field }: Issue): number => names.indexOf(field.split(".", 1).join(""))
+  const position = ({ field }: Issue): number => names.indexOf(partBefore(field, "."))
   return issues.sort((a, b) => position(a) - position(b))
 }
 

@@ -43,7 +43,7 @@ const health = (workers: Workers) =>
   Effect.map(workers.ask("/readyz?full"), (replies) => {
     const all = replies.map(({ body }) => (Schema.is(Health)(body) ? body : unanswered))
     const report = readiness(workers)
-    const healthy = report.ready && all.length === workers.count && all.every((it) => it.healthy)
+    const healthy = report.ready && all.length === workers.count && all.every(({ healthy }) => healthy)
     return { ...report, healthy, checks: worst(all) }
   })
 

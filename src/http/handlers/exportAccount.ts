@@ -30,26 +30,26 @@ const pageEntries = 1_000
 /** One order a day for 27 years. */
 const maxOrders = 10_000
 
-const toSubscription = (it: SoldSubscription) => ({
-  id: it.id,
-  plan: it.plan,
-  status: it.status,
-  started_at: it.startedAt,
-  current_period_start: it.period.start,
-  current_period_end: it.period.end,
-  cancel_at_period_end: it.cancelAtPeriodEnd
+const toSubscription = (subscription: SoldSubscription) => ({
+  id: subscription.id,
+  plan: subscription.plan,
+  status: subscription.status,
+  started_at: subscription.startedAt,
+  current_period_start: subscription.period.start,
+  current_period_end: subscription.period.end,
+  cancel_at_period_end: subscription.cancelAtPeriodEnd
 })
 
-const toOrder = (it: BookedOrder) => ({
-  id: it.id,
-  kind: it.kind,
-  status: it.status,
-  created_at: it.createdAt,
-  net: it.netCents,
-  refunded: it.refundedCents,
-  credits_granted: it.granted,
-  credits_taken_back: it.takenBack,
-  dispute_lost: it.isDisputeLost
+const toOrder = (order: BookedOrder) => ({
+  id: order.id,
+  kind: order.kind,
+  status: order.status,
+  created_at: order.createdAt,
+  net: order.netCents,
+  refunded: order.refundedCents,
+  credits_granted: order.granted,
+  credits_taken_back: order.takenBack,
+  dispute_lost: order.isDisputeLost
 })
 
 /** All entries of a log from a position on, newest first, as pieces of JSON text. */

@@ -4,18 +4,12 @@ import { forbiddenTo, ownerOnly } from "../../domain/accounts/Role.ts"
 import { toChange } from "../../domain/keys/KeyBounds.ts"
 import { Invitations } from "../../services/accounts/Invitations.ts"
 import { type Member, Members } from "../../services/accounts/Members.ts"
+import { memberJson } from "../../services/operations/views/memberJson.ts"
 import { Api } from "../Api.ts"
 import { currentSession } from "../Gates.ts"
 import { toBudget } from "./keys.ts"
 
-export const toMember = ({ bounds, email, id, role, spending, status }: Member) => ({
-  id,
-  email,
-  role,
-  status,
-  targets: bounds.targets ?? null,
-  budget: toBudget({ bounds, spending })
-})
+export const toMember = (member: Member) => ({ ...memberJson(member), budget: toBudget(member) })
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -1,3 +1,5 @@
+import { partBefore } from "../../domain/text.ts"
+
 /** Returns the weight of a media type, 0 to 1. The most specific range wins (RFC 9110, 12.5.1). */
 export const quality = (accept: string, type: string): number => {
   const ranges = accept.split(",").map((range) => {
@@ -5,7 +7,7 @@ export const quality = (accept: string, type: string): number => {
     const q = parameters.find((parameter) => parameter.startsWith("q="))
     return { name, q: q === undefined ? 1 : Number(q.slice(2)) || 0 }
   })
-  const group = `${type.split("/", 1).join("")}/*`
+  const group = `${partBefore(type, "/")}/*`
   const matches = [type, group, "*/*"].map((name) => ranges.find((range) => range.name === name))
   return matches.find((range) => range !== undefined)?.q ?? 0
 }

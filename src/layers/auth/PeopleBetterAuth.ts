@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { Account } from "../../domain/accounts/Account.ts"
 import { normalizeEmail } from "../../domain/accounts/emailAddress.ts"
 import { confirmPath } from "../../domain/accounts/OAuth.ts"
+import { partBefore } from "../../domain/text.ts"
 import { People, PersonError } from "../../services/accounts/People.ts"
 import { Ids } from "../../services/Ids.ts"
 import { idRow, idRows, rowOf, rowsOf } from "../sql/Rows.ts"
@@ -71,7 +72,7 @@ export const makePerson = Effect.fnUntraced(function* (deps: Pick<Deps, "ids" | 
   const made = yield* makeToken(deps)
   yield* deps.sql`
     insert into auth_users (id, email, email_verified, name, created_at, updated_at)
-    values (${made}, ${email}, false, ${email.split("@", 1).join("")}, clock_timestamp(), clock_timestamp())`
+    values (${made}, ${email}, false, ${partBefore(email, "@")}, clock_timestamp(), clock_timestamp())`
   return made
 })
 

@@ -2,6 +2,7 @@ import { Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { appQueryOf, confirmPath } from "../../domain/accounts/OAuth.ts"
 import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
+import { partBefore } from "../../domain/text.ts"
 import { Emails } from "../../services/accounts/Emails.ts"
 import {
   AddressUnconfirmed,
@@ -88,7 +89,7 @@ const withCode = (deps: Deps): SignIn["Service"]["withCode"] =>
 const signUp = (deps: Deps) =>
   Effect.fn("SignIn.signUp")(function* (browser: Browser, person: PasswordSignIn) {
     // The library requires a name, which Quarry never shows.
-    const name = person.email.split("@", 1).join("")
+    const name = partBefore(person.email, "@")
     const response = yield* post(deps, browser, "/sign-up/email", { ...passwordBody(person), name })
     return response.status < 400 ? redirectOf(response) : yield* Effect.fail(errorOf(response))
   })

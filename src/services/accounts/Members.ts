@@ -33,14 +33,14 @@ export interface MemberChange extends Pick<BoundsChange, "budget" | "targets"> {
 /** An account of a person. */
 export interface MemberAccount {
   readonly accountId: string
-  /** Of the account. */
+  /** The account's address. */
   readonly email: string
   readonly memberId: string
   readonly role: Role
 }
 
 export interface PersonAccounts {
-  /** Of the person, who signs in with it. */
+  /** The address with which the person signs in. */
   readonly email: string
   readonly accounts: ReadonlyArray<MemberAccount>
 }

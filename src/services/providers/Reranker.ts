@@ -11,7 +11,7 @@ import { withSpan } from "../telemetry/Tracing.ts"
 /** Orders texts by how well they answer a query (R86). */
 export interface Reranker {
   readonly type: string
-  /** It gets at most this many texts. */
+  /** Maximum number of texts in one call. */
   readonly top: number
   readonly timeoutMs: number
   /** Returns the indexes of the texts, the best one first. Not all of them need to be named. */
@@ -74,7 +74,7 @@ export class RerankMonitor {
     }
   }
 
-  /** The answer in its new order. If there is none, the answer as it was, which is then not cached. */
+  /** Returns the answer in its new order. If the reranker fails, the answer is unchanged and will not be cached. */
   rerank(query: string, answer: Answer, timeLeftMs: number): Effect.Effect<Answer> {
     if (answer.ranking.count < 2) return Effect.succeed(answer)
     const { target } = this
@@ -120,7 +120,7 @@ export class RerankMonitor {
           orElse: () =>
             Effect.fail(new Refusal({ reason: "timeout", message: `no response in ${Math.round(withinMs)} ms` }))
         }),
-        // With less time than it is meant to have, a late reranker is not at fault.
+        // A timeout is the reranker's fault only if it had all of its `timeoutMs`.
         Effect.tapError((refusal) =>
           refusal.reason === "timeout" && withinMs < timeoutMs ? Effect.void : this.recordRefusal(refusal)
         ),

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { maxEmailCharacters } from "../../../domain/accounts/emailAddress.ts"
 import { authPath, canAuthorizeApps, failurePath } from "../../../domain/accounts/OAuth.ts"
 import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
+import { partBefore } from "../../../domain/text.ts"
 import { Emails } from "../../../services/accounts/Emails.ts"
 import { maxSessions } from "../../../services/accounts/Sessions.ts"
 import type { SecretValue } from "../../../services/operations/Keyrings.ts"
@@ -79,7 +80,7 @@ export const make = Effect.fnUntraced(function* (options: LibraryOptions) {
     const email = await emailIn(path, rewritten)
     const browser = email === undefined ? undefined : await bridge.run(browsers.identify(cookies, email))
     const addressed = new Request(rewritten)
-    addressed.headers.set(addressHeader, (client ?? "").split("/", 1).join(""))
+    addressed.headers.set(addressHeader, partBefore(client ?? "", "/"))
     const response = await withRequester({ address: client ?? "", browser }, () => auth.handler(addressed))
     return path.startsWith("/oauth2/")
       ? rewriteAppResponse(`${authPath}${path}`, await limitBody(path, response), options.baseUrl)

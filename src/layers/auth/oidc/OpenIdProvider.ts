@@ -9,7 +9,7 @@ import { APIError } from "better-auth/api"
 import { Cache, Data, Duration, Effect, Exit, Predicate, Redacted, Schema } from "effect"
 import { createRemoteJWKSet, customFetch, jwtVerify } from "jose"
 import { isProviderAddress, providerUnreachableCode } from "../../../domain/accounts/singleSignOn.ts"
-import { isCarriable } from "../../../domain/text.ts"
+import { isCarriable, partBefore } from "../../../domain/text.ts"
 import { version } from "../../../domain/version.ts"
 import * as Exchange from "../../outgoing/Exchange.ts"
 import type { Bridge } from "../betterAuth/Database.ts"
@@ -222,7 +222,7 @@ export const make = Effect.fnUntraced(function* (options: OpenIdOptions, bridge:
       const emailVerified = isTrue(claims.email_verified) || isTrue(claims.xms_edov)
       if (email !== undefined && emailVerified) await bridge.run(onConfirmed(email))
       // The library requires a name, which Quarry never shows.
-      return { user: { email, emailVerified, name: email?.split("@", 1).join("") }, data: claims }
+      return { user: { email, emailVerified, name: email && partBefore(email, "@") }, data: claims }
     },
     options: { disableIdTokenSignIn: true }
   }

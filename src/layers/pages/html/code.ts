@@ -36,10 +36,11 @@ const languages = new Set(
 
 const noLanguage = new Set("none auto default undefined nohighlight no-highlight plain text plaintext txt".split(" "))
 
-const stated =
+const statedLanguage =
   /(?:^|[\s-])(?:lang(?:uage)?|highlight(?:-source|-text|-lang)?|brush|sourcecode|src|code)[-:]\s?([a-z0-9+#.-]{1,30})(?=\s|$|;)/i
 /** Codes of human languages, which `lang` usually states. */
-const human = /^(?:ar|cs|da|de|el|en|es|fa|fi|fr|he|hi|hu|id|it|ja|ko|nl|no|pl|pt|ro|ru|sv|th|tr|uk|vi|zh)(?:-|$)/i
+const humanLanguage =
+  /^(?:ar|cs|da|de|el|en|es|fa|fi|fr|he|hi|hu|id|it|ja|ko|nl|no|pl|pt|ro|ru|sv|th|tr|uk|vi|zh)(?:-|$)/i
 
 const languageAttributes = [
   "data-lang",
@@ -53,10 +54,10 @@ const languageStatedBy = (element: Element): string | undefined => {
   const given = languageAttributes.map((name) => attribute(element, name)).find((value) => value !== undefined)
   if (given !== undefined) return given
   const lang = attribute(element, "lang")
-  if (lang !== undefined && /^(?:pre|code)$/.test(element.tagName) && !human.test(lang)) return lang
+  if (lang !== undefined && /^(?:pre|code)$/.test(element.tagName) && !humanLanguage.test(lang)) return lang
   const parameters = attribute(element, "data-syntaxhighlighter-params")
   const names = `${attribute(element, "class") ?? ""} ${parameters ?? ""}`
-  const name = stated.exec(names)?.[1]
+  const name = statedLanguage.exec(names)?.[1]
   if (name !== undefined) return name
   return names.split(/\s+/).find((each) => languages.has(each.toLowerCase()))
 }
@@ -108,13 +109,13 @@ const rowsIn = (table: Element): ReadonlyArray<Element> => {
   return rows
 }
 
-const cells = new Set(["td", "th"])
+const cellNames = new Set(["td", "th"])
 const lineName = /(?:^|\s)(?:line|(?:token|code|view|cm)-line)(?=\s|$)/
 
 /** Some style sheets show the `span` of a line as a block, without a line break in the text. */
 const isLine = (node: Node): node is Element =>
   isElement(node) &&
-  ((blockElements.has(node.tagName) && !cells.has(node.tagName)) ||
+  ((blockElements.has(node.tagName) && !cellNames.has(node.tagName)) ||
     (node.tagName === "span" &&
       (lineName.test(attribute(node, "class") ?? "") || attribute(node, "data-line") !== undefined)))
 
@@ -173,9 +174,9 @@ const codeBesideNumbers = (table: Element): Element | undefined => {
   const cells = rows[0]?.childNodes.filter(isElement) ?? []
   const [first, second] = cells
   if (rows.length !== 1 || cells.length !== 2 || first === undefined || second === undefined) return undefined
-  const counts = textOf(first) !== "" && /^[\d\s]+$/.test(textOf(first))
+  const isNumbers = textOf(first) !== "" && /^[\d\s]+$/.test(textOf(first))
   const code = findElement(second, isBlockOfCode)
-  return counts && code !== undefined && textOf(code) === textOf(second) ? code : undefined
+  return isNumbers && code !== undefined && textOf(code) === textOf(second) ? code : undefined
 }
 
 /** Names of the language, titles and buttons above a block of code are not part of the text. */

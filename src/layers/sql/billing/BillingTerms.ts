@@ -7,15 +7,17 @@ const toDate = (millis: number | undefined): Date | null => (millis === undefine
 export const writeSubscription = (
   sql: SqlClient.SqlClient,
   accountId: string,
-  { sight, subscription: it }: BookedSubscription
+  { sight, subscription }: BookedSubscription
 ) => sql`
   insert into billing_subscriptions (
     id, account_id, plan, status, period_start, period_end, started_at, cancel_at_period_end, pending_plan, pending_at,
     past_due_at, modified_at, first_plan, steps
   ) values (
-    ${it.id}, ${accountId}, ${it.plan}, ${it.status}, ${new Date(it.period.start)}, ${new Date(it.period.end)},
-    ${new Date(it.startedAt)}, ${it.cancelAtPeriodEnd}::boolean, ${it.pending?.plan ?? null}::text,
-    ${toDate(it.pending?.at)}::timestamptz, ${toDate(it.pastDueAt)}::timestamptz, ${new Date(it.modifiedAt)},
+    ${subscription.id}, ${accountId}, ${subscription.plan}, ${subscription.status},
+    ${new Date(subscription.period.start)}, ${new Date(subscription.period.end)}, ${new Date(subscription.startedAt)},
+    ${subscription.cancelAtPeriodEnd}::boolean, ${subscription.pending?.plan ?? null}::text,
+    ${toDate(subscription.pending?.at)}::timestamptz, ${toDate(subscription.pastDueAt)}::timestamptz,
+    ${new Date(subscription.modifiedAt)},
     ${sight.first}, ${JSON.stringify(sight.steps)}::jsonb
   )
   on conflict (id) do update set plan = excluded.plan, status = excluded.status, period_start = excluded.period_start,

@@ -91,7 +91,7 @@ const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
   })
 }
 
-/** In a separate fiber: if it fails, only that date is outdated. */
+/** Runs in its own fiber. If it fails, only the date of the last use is outdated. */
 const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
   sql`
     update api_keys set last_used_at = ${new Date(now)}

@@ -239,18 +239,18 @@ const empty = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, overwrite: 
     return yield* fail("The store holds data. Restore into an empty one, or replace all of its data with --overwrite.")
   }
   yield* sql`do $$
-    declare it record;
+    declare existing record;
     begin
-      for it in select oid::regclass as name from pg_class
+      for existing in select oid::regclass as name from pg_class
         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
-      loop execute format('drop table %s cascade', it.name); end loop;
-      for it in select oid::regclass as name from pg_class
+      loop execute format('drop table %s cascade', existing.name); end loop;
+      for existing in select oid::regclass as name from pg_class
         where relnamespace = current_schema()::regnamespace and relkind = 'S'
-      loop execute format('drop sequence %s cascade', it.name); end loop;
-      for it in select p.oid::regprocedure as name from pg_proc p
+      loop execute format('drop sequence %s cascade', existing.name); end loop;
+      for existing in select p.oid::regprocedure as name from pg_proc p
         where p.pronamespace = current_schema()::regnamespace
           and not exists (select from pg_depend where objid = p.oid and deptype = 'e')
-      loop execute format('drop routine %s cascade', it.name); end loop;
+      loop execute format('drop routine %s cascade', existing.name); end loop;
     end $$`
 })
 
