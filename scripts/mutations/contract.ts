@@ -280,7 +280,7 @@ const callers = [
     "src/domain/accounts/emailAddress.ts",
     ["test/domain/accounts/emailAddress.test.ts"],
     [
-      ["each tag of an address has a trial", 'local.split("+", 1)', 'local.split("#", 1)'],
+      ["each tag of an address has a trial", 'partBefore(local, "+")', 'partBefore(local, "#")'],
       [
         "dots of an address make it another",
         'dotlessDomains.has(domain) ? untagged.replaceAll(".", "") : untagged',

@@ -26,6 +26,7 @@ import type { Replicas } from "../services/operations/Replicas.ts"
 import type { SecretRotation } from "../services/operations/SecretRotation.ts"
 import type { PageFetcher } from "../services/pages/PageFetcher.ts"
 import type { PageParser } from "../services/pages/PageParser.ts"
+import type { Limits } from "../services/providers/Limits.ts"
 import type { ProviderPauses } from "../services/providers/ProviderPauses.ts"
 import type { ProviderStates } from "../services/providers/ProviderStates.ts"
 import type { ProviderTrials } from "../services/providers/ProviderTrials.ts"
@@ -57,7 +58,7 @@ export interface CommandLayers<E, R> {
   /** Works with any schema version. */
   readonly database: Layer.Layer<SqlClient.SqlClient, E, R>
   readonly backups: Layer.Layer<Backups, E, R>
-  readonly providers: Layer.Layer<ProviderStates, E, R>
+  readonly providers: Layer.Layer<Limits | ProviderStates, E, R>
   /** Reads no other provider than the one that is tried. */
   readonly trials: Layer.Layer<ProviderTrials, E, R>
   /** Read-only. Requires this version's schema. */

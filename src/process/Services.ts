@@ -154,7 +154,7 @@ const services = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Layer.provideMerge(NamedTargets.layer, providers)),
   Layer.provideMerge(Pages.settings),
-  Layer.provide(limits),
+  Layer.provideMerge(limits),
   Layer.provideMerge([
     Storage.layer,
     shared,

@@ -38,6 +38,7 @@ import { ProviderStates } from "../../src/services/providers/ProviderStates.ts"
 import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/webhooks/EventBooks.ts"
 
 import { AppConfig } from "../../src/settings/Settings.ts"
+import * as StandardSettings from "../../src/testing/StandardSettings.ts"
 
 const account: Account = {
   id: "acc_1",
@@ -347,7 +348,7 @@ const providers = (refusals: ReadonlyArray<Refusal>) => {
     ...refusals.map((refusal, index) => ({ name: `bad${index}`, search: () => Effect.fail(refusal) }))
   ]
   return Layer.effectDiscard(Effect.flatMap(ProviderStates, ({ monitor }) => Effect.forEach(all, monitor))).pipe(
-    Layer.provideMerge(Layer.merge(ProviderStates.layer, AppConfig.layerTest()))
+    Layer.provideMerge(Layer.mergeAll(ProviderStates.layer, StandardSettings.layer, AppConfig.layerTest()))
   )
 }
 

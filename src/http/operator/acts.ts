@@ -15,6 +15,7 @@ import { KeyStore } from "../../services/keys/KeyStore.ts"
 import { Audit } from "../../services/operations/Audit.ts"
 import { type ActServices, perform } from "../../services/operations/acts/perform.ts"
 import { Replicas } from "../../services/operations/Replicas.ts"
+import { Limits } from "../../services/providers/Limits.ts"
 import { ProviderPauses } from "../../services/providers/ProviderPauses.ts"
 import { ProviderStates } from "../../services/providers/ProviderStates.ts"
 import { EventBooks } from "../../services/webhooks/EventBooks.ts"
@@ -31,6 +32,7 @@ export const actServices = Context.pick(
   Invitations,
   KeyStore,
   Ledger,
+  Limits,
   Members,
   People,
   ProviderPauses,

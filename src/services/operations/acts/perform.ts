@@ -14,6 +14,7 @@ import type { CorrectionImpossible, GrantDiffers, Ledger } from "../../credits/L
 import type { DocumentIndex } from "../../index/DocumentIndex.ts"
 import type { KeyStore } from "../../keys/KeyStore.ts"
 import { checkProviders, checksJson } from "../../providers/checkProviders.ts"
+import type { Limits } from "../../providers/Limits.ts"
 import type { ProviderPauses } from "../../providers/ProviderPauses.ts"
 import type { ProviderStates } from "../../providers/ProviderStates.ts"
 import type { EventBooks } from "../../webhooks/EventBooks.ts"
@@ -43,6 +44,7 @@ export type ActServices =
   | Invitations
   | KeyStore
   | Ledger
+  | Limits
   | Members
   | People
   | ProviderPauses
