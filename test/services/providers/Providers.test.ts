@@ -455,7 +455,7 @@ describe("paused providers", () => {
       const refusals = attempts.refusals(true, 0)
       yield* states.setPauses([])
       return { during, refusals, after: yield* find, states: yield* states.all }
-    }).pipe(Effect.provide(Layer.provideMerge(Providers.layer(tableOf(alpha)), ProviderStates.layer)))
+    }).pipe(Effect.provide(layerOf(tableOf(alpha))))
 
   const meta = { provider: "meta", engine: undefined }
 
@@ -497,8 +497,6 @@ describe("paused providers", () => {
       const [check] = yield* states.check(searchRequest(), 1_000)
       assert.strictEqual(check?.rows, 1)
       assert.deepInclude(check?.state, { isPaused: true, recent: { calls: 1, answers: 1 } })
-    }).pipe(
-      Effect.provide(Layer.provideMerge(Providers.layer(tableOf([answers("meta/google")])), ProviderStates.layer))
-    )
+    }).pipe(Effect.provide(layerOf(tableOf([answers("meta/google")]))))
   )
 })
