@@ -12,7 +12,7 @@ import { Operators } from "../services/accounts/Operators.ts"
 import { Sessions } from "../services/accounts/Sessions.ts"
 import { SignIn as SignInService } from "../services/accounts/SignIn.ts"
 import { RateLimiter } from "../services/credits/RateLimiter.ts"
-import type { ActServices } from "../services/operations/acts/perform.ts"
+import { type ActServices, actServices } from "../services/operations/acts/perform.ts"
 import { ConsoleFiles } from "../services/operations/DashboardFiles.ts"
 import { OperatorNetworks } from "../services/operations/OperatorNetworks.ts"
 import { AppConfig } from "../settings/Settings.ts"
@@ -33,7 +33,7 @@ type Used = ActServices | reads.ReadServices | Credentials | Operators | RateLim
 /** Selects what the routes use. The listener builds them later, apart from the services. */
 const used = (all: Context.Context<Used>): Context.Context<Used> =>
   Context.mergeAll(
-    acts.actServices(all),
+    actServices(all),
     reads.readServices(all),
     Context.pick(Credentials, Operators, RateLimiter, Sessions, SignInService)(all)
   )

@@ -145,7 +145,9 @@ const customer = Effect.fnUntraced(function* (id: string) {
       pack_cents_per_1000: account.packRate ?? null
     },
     keys: (yield* Effect.flatMap(KeyStore, (keys) => keys.list(id))).map((key) => encodeKey(toKey(key))),
-    members: (yield* Effect.flatMap(Members, (members) => members.list(id))).map((it) => encodeMember(toMember(it))),
+    members: (yield* Effect.flatMap(Members, (members) => members.list(id))).map((member) =>
+      encodeMember(toMember(member))
+    ),
     webhooks: queues.webhooks,
     webhooks_paused_at: queues.paused_at,
     billing: billed === undefined ? null : billedJson(id, billed, yield* books.orders(id, maxOrders)),
@@ -292,7 +294,7 @@ export type Money = Effect.Success<typeof money>
 export type AuditEntries = Effect.Success<ReturnType<typeof audit>>
 export type SettingsInForce = Effect.Success<typeof settings>
 
-export const readServices = Context.pick(
+const used = [
   Accounts,
   Activity,
   Audit,
@@ -310,26 +312,11 @@ export const readServices = Context.pick(
   Providers,
   QueryLog,
   Replicas
-)
+] as const
 
-export type ReadServices =
-  | Accounts
-  | Activity
-  | Audit
-  | BillingBooks
-  | DocumentIndex
-  | EventBooks
-  | KeyStore
-  | Ledger
-  | Members
-  | MinuteSeries
-  | OperatorFigures
-  | OperatorLog
-  | Overview
-  | ProviderPauses
-  | Providers
-  | QueryLog
-  | Replicas
+export type ReadServices = Context.Service.Identifier<(typeof used)[number]>
+
+export const readServices = Context.pick(...used)
 
 const notStored = Effect.map(CurrentRequest, (state) => setHeaders(state, { "cache-control": "no-store" }))
 

@@ -1,26 +1,26 @@
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import type { InvalidRequest, LastOwner, NotFound, RateLimited } from "../../../domain/errors.ts"
 import type { CommandFailed } from "../../../domain/OperatorError.ts"
 import type { Act, ActName, ActOf } from "../../../domain/operations/acts.ts"
 import { CurrentRequester } from "../../../domain/requests/CurrentRequester.ts"
-import type { AccountRemoval } from "../../accounts/AccountRemoval.ts"
-import type { AccountError, Accounts } from "../../accounts/Accounts.ts"
-import type { Emails } from "../../accounts/Emails.ts"
-import type { Invitations } from "../../accounts/Invitations.ts"
-import type { Members } from "../../accounts/Members.ts"
-import type { People, PersonError } from "../../accounts/People.ts"
-import type { QueryLog } from "../../charging/QueryLog.ts"
-import type { CorrectionImpossible, GrantDiffers, Ledger } from "../../credits/Ledger.ts"
-import type { DocumentIndex } from "../../index/DocumentIndex.ts"
-import type { KeyStore } from "../../keys/KeyStore.ts"
+import { AccountRemoval } from "../../accounts/AccountRemoval.ts"
+import { type AccountError, Accounts } from "../../accounts/Accounts.ts"
+import { Emails } from "../../accounts/Emails.ts"
+import { Invitations } from "../../accounts/Invitations.ts"
+import { Members } from "../../accounts/Members.ts"
+import { People, type PersonError } from "../../accounts/People.ts"
+import { QueryLog } from "../../charging/QueryLog.ts"
+import { type CorrectionImpossible, type GrantDiffers, Ledger } from "../../credits/Ledger.ts"
+import { DocumentIndex } from "../../index/DocumentIndex.ts"
+import { KeyStore } from "../../keys/KeyStore.ts"
 import { checkProviders, checksJson } from "../../providers/checkProviders.ts"
-import type { Limits } from "../../providers/Limits.ts"
-import type { ProviderPauses } from "../../providers/ProviderPauses.ts"
-import type { ProviderStates } from "../../providers/ProviderStates.ts"
-import type { EventBooks } from "../../webhooks/EventBooks.ts"
-import type { Audit } from "../Audit.ts"
+import { Limits } from "../../providers/Limits.ts"
+import { ProviderPauses } from "../../providers/ProviderPauses.ts"
+import { ProviderStates } from "../../providers/ProviderStates.ts"
+import { EventBooks } from "../../webhooks/EventBooks.ts"
+import { Audit } from "../Audit.ts"
 import type { CurrentOperator } from "../CurrentOperator.ts"
-import type { Replicas } from "../Replicas.ts"
+import { Replicas } from "../Replicas.ts"
 import { accountJson } from "../views/accountJson.ts"
 import { pauseJson } from "../views/engineJson.ts"
 import { keyJson } from "../views/keyJson.ts"
@@ -34,23 +34,28 @@ import * as people from "./people.ts"
 import * as providers from "./providers.ts"
 import * as webhooks from "./webhooks.ts"
 
-export type ActServices =
-  | AccountRemoval
-  | Accounts
-  | Audit
-  | DocumentIndex
-  | Emails
-  | EventBooks
-  | Invitations
-  | KeyStore
-  | Ledger
-  | Limits
-  | Members
-  | People
-  | ProviderPauses
-  | ProviderStates
-  | QueryLog
-  | Replicas
+const used = [
+  AccountRemoval,
+  Accounts,
+  Audit,
+  DocumentIndex,
+  Emails,
+  EventBooks,
+  Invitations,
+  KeyStore,
+  Ledger,
+  Limits,
+  Members,
+  People,
+  ProviderPauses,
+  ProviderStates,
+  QueryLog,
+  Replicas
+] as const
+
+export type ActServices = Context.Service.Identifier<(typeof used)[number]>
+
+export const actServices = Context.pick(...used)
 
 /** The last five are for the operator: their messages say what to do. */
 export type ActError =
