@@ -6,7 +6,13 @@ import { plural } from "../../domain/text.ts"
 import * as DocumentFile from "../../layers/index/DocumentFile.ts"
 import { type DocumentProblem, type DocumentSource, explainProblem } from "../../layers/index/DocumentSource.ts"
 import * as LocalPages from "../../layers/index/LocalPages.ts"
-import { type Comparison, DocumentIndex, type Replacement } from "../../services/index/DocumentIndex.ts"
+import {
+  type Comparison,
+  DocumentIndex,
+  maxUnaskedShare,
+  type Replacement,
+  removesMuch
+} from "../../services/index/DocumentIndex.ts"
 import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
 import { removeDocuments } from "../../services/operations/acts/deployment.ts"
 import { writesMore, writesNothing } from "../effects.ts"
@@ -57,9 +63,6 @@ interface LoadFlags {
   readonly yes: boolean
 }
 
-/** Removing a larger share of the index requires `--yes`, because a wrong folder or URL would empty the index. */
-const maxUnaskedShare = 0.2
-
 const tooMany = ({ documents, removed }: Comparison): string =>
   `This would remove ${count(removed)} of the ${documents} in the index, more than ${maxUnaskedShare * 100} %.`
 
@@ -92,7 +95,7 @@ const loadFrom = Effect.fnUntraced(function* (source: DocumentSource, { replace,
   const index = yield* DocumentIndex
   const { comparison, failed } = replace === false ? unchecked : yield* check(source, { replace, target })
   const isWhole = failed === 0
-  if (isWhole && comparison.removed > comparison.documents * maxUnaskedShare) {
+  if (isWhole && removesMuch(comparison)) {
     yield* requireYes(yes, tooMany(comparison))
   }
   const tally = yield* Ref.make(nothing)

@@ -2,7 +2,13 @@ import { Effect, Fiber, Option, Ref, Result, Stream } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest, internalError } from "../../domain/errors.ts"
 import type { Target } from "../../domain/search/Target.ts"
-import { type Document, DocumentIndex, type LoadReport } from "../../services/index/DocumentIndex.ts"
+import {
+  type Document,
+  DocumentIndex,
+  type LoadReport,
+  maxUnaskedShare,
+  removesMuch
+} from "../../services/index/DocumentIndex.ts"
 import { parseLine } from "../../services/index/documentLines.ts"
 import { recordFirst } from "../../services/operations/audited.ts"
 import { jsonLines } from "../requests/accept.ts"
@@ -17,9 +23,6 @@ const bodyLimit = {
 }
 
 const maxProblems = 100
-
-/** Replacing more of the index needs a confirmation, because a wrong file would empty it. */
-const maxUnaskedShare = 0.2
 
 interface Parsed {
   readonly documents: ReadonlyArray<Document>
@@ -54,15 +57,12 @@ const replacement = { under: undefined }
 
 const requireConfirmed = Effect.fnUntraced(function* ({ documents }: Parsed, target: Target | undefined) {
   const index = yield* DocumentIndex
-  const { documents: all, removed } = yield* index.compare(Stream.fromIterable(documents), {
-    target,
-    replace: replacement
-  })
-  if (removed <= all * maxUnaskedShare) return
+  const comparison = yield* index.compare(Stream.fromIterable(documents), { target, replace: replacement })
+  if (!removesMuch(comparison)) return
   return yield* InvalidRequest.fromIssues([
     {
       field: "yes",
-      message: `must be true: this would remove ${removed} of the ${all} documents in the index, more than ${maxUnaskedShare * 100} %`
+      message: `must be true: this would remove ${comparison.removed} of the ${comparison.documents} documents in the index, more than ${maxUnaskedShare * 100} %`
     }
   ])
 })

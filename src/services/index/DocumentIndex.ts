@@ -43,6 +43,11 @@ export interface Comparison {
   readonly removed: number
 }
 
+/** Removing a larger share of the index needs a confirmation, because a wrong file, folder or URL would empty it. */
+export const maxUnaskedShare = 0.2
+
+export const removesMuch = ({ documents, removed }: Comparison): boolean => removed > documents * maxUnaskedShare
+
 export interface LoadReport {
   readonly written: number
   readonly removed: number
