@@ -23,6 +23,6 @@ export const operator = Effect.gen(function* () {
   return by ?? (yield* SystemUser)
 })
 
-/** Runs an act in the name of whoever runs the command. */
+/** Records an act with the name of the operator who runs the command. */
 export const asOperator = <A, E, R>(act: Effect.Effect<A, E, R>) =>
   Effect.provideServiceEffect(act, CurrentOperator, operator)

@@ -3,6 +3,7 @@ import { HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { IpNetwork } from "effect/net"
 import { Forbidden } from "../../domain/errors.ts"
+import { partBefore } from "../../domain/text.ts"
 import { Operators } from "../../services/accounts/Operators.ts"
 import { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
@@ -46,7 +47,7 @@ export const layer = Layer.effect(
       if (user === undefined) {
         const { method, url } = yield* HttpServerRequest.HttpServerRequest
         // The same as for a path without a route, even without the headers of the limit.
-        return yield* noRoute(method, url.split("?", 1).join(""))
+        return yield* noRoute(method, partBefore(url, "?"))
       }
       yield* admit(limiter, session)
       if (yield* isElsewhere) return yield* otherNetwork

@@ -65,7 +65,7 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
   worker.stderr.resume()
   worker.on("message", ({ cpuMs, heapBytes, reply }: ThreadMessage) => {
     usedMs = cpuMs
-    // First, because whoever waits for the reply runs at once, and gives the thread back.
+    // First, because the code that waits for the reply runs at once and returns the thread to the pool.
     if (heapBytes > limits.keptHeapBytes) stop()
     if (reply === undefined) Deferred.doneUnsafe(ready, Effect.succeed(true))
     else settle(reply)

@@ -50,14 +50,14 @@ export class CallQueue {
   inTurn<A, E>(turn: Turn, call: Effect.Effect<A, E | Refusal>): Effect.Effect<A, E | Refusal> {
     return Effect.suspend(() => {
       let isInFlight = false
-      const now = Effect.suspend(() => {
+      const sent = Effect.suspend(() => {
         if (!this.isFree) return this.inQueue(turn, call)
         isInFlight = true
         this.inFlight++
         return call
       })
       // Not a generator, because a waiting fiber keeps what is on its stack (docs/internals/design/lifecycle.md, Memory).
-      return Effect.onExitPrimitive(now, () => {
+      return Effect.onExitPrimitive(sent, () => {
         if (isInFlight) this.leave(undefined, 0)
         return undefined
       })

@@ -45,7 +45,7 @@ export interface ProviderState {
   readonly isPaused: boolean
   readonly answers: number
   readonly refusals: number
-  /** Of the latest `maxSamples` calls, without those that failed through no fault of the provider. */
+  /** The latest `maxSamples` calls. Calls that failed for reasons other than the provider are not counted. */
   readonly recent: { readonly calls: number; readonly answers: number }
   readonly lastSuccessAt: number | undefined
   readonly lastRefusal: { readonly at: number; readonly reason: RefusalReason; readonly message: string } | undefined

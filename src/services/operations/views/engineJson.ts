@@ -35,7 +35,7 @@ export const enginesJson = (replicas: ReadonlyArray<Replica>, pauses: ReadonlyAr
       calls,
       success_rate: calls === 0 ? null : answers / calls,
       paused: pause === undefined ? null : pauseJson(pause),
-      /** Of the replicas in `replicas`, those that skip it. */
+      /** The number of replicas that skip it. `replicas` counts them too. */
       paused_replicas: sights.filter(({ isPaused }) => isPaused === true).length
     }
   })
