@@ -15,6 +15,7 @@ import {
 import { decoder } from "../../src/domain/requests/fields.ts"
 import { geos } from "../../src/domain/search/Geo.ts"
 import { SearchParameters, type SearchRequest, toSearch } from "../../src/domain/search/SearchRequest.ts"
+import { targets } from "../../src/domain/search/Target.ts"
 import * as Listener from "../../src/process/Listener.ts"
 import { Readiness } from "../../src/services/operations/Readiness.ts"
 import { SignedIn } from "../../src/testing/SessionsMemory.ts"
@@ -128,18 +129,24 @@ describe("a client made from the API's definition", () => {
   )
 })
 
-/** Any decoded parameters, with a supported country and a low page in place of most others. */
 const isParameters = Schema.is(SearchParameters)
 
+/** Any decoded parameters, with a supported country in place of most others, and a low page of any target. */
 const parameters = Arbitrary.map(
   Arbitrary.all([
     Arbitrary.schema(SearchParameters),
-    Arbitrary.schema(Schema.Struct({ geo: Schema.Literals(geos), page: Schema.Literals([1, 2, 5, 6, 7]) }))
+    Arbitrary.schema(
+      Schema.Struct({
+        geo: Schema.Literals(geos),
+        page: Schema.Literals([1, 2, 5, 6, 7]),
+        target: Schema.Literals(targets)
+      })
+    )
   ]),
   ([{ geo, page, ...fields }, replaced]) => ({
     ...fields,
-    ...(geo === undefined ? {} : { geo: geo.length % 5 === 0 ? "zz" : replaced.geo }),
-    ...(page === undefined ? {} : { page: replaced.page })
+    ...(geo === undefined ? {} : { geo: geo.length % 3 === 0 ? "zz" : replaced.geo }),
+    ...(page === undefined ? {} : { page: replaced.page, target: replaced.target })
   })
 ).pipe(Arbitrary.filter((fields) => isParameters(fields)))
 
