@@ -42,6 +42,7 @@ import { OperatorLog, usageGroups } from "../src/services/operations/OperatorLog
 import { storyOf } from "../src/services/operations/story.ts"
 import { ProviderPauses } from "../src/services/providers/ProviderPauses.ts"
 import { EventBooks } from "../src/services/webhooks/EventBooks.ts"
+import * as StandardSettings from "../src/testing/StandardSettings.ts"
 
 /**
  * Fills a database with 100,000 accounts and ten million searches, unless it is filled already, makes every read of the
@@ -144,7 +145,7 @@ const layer = MembersBetterAuth.layer({
   Layer.provideMerge(services),
   Layer.provideMerge(RandomIds.layer),
   Layer.provideMerge(Layer.provideMerge(Migrations.layer, database)),
-  Layer.provide(Layer.succeed(ActsOnItsOwn, false))
+  Layer.provide([Layer.succeed(ActsOnItsOwn, false), StandardSettings.plans])
 )
 
 const page = { text: undefined, plan: undefined, suspended: undefined, after: undefined, limit: 50 }

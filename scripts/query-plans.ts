@@ -15,6 +15,7 @@ import * as Postgres from "../src/layers/sql/store/Postgres.ts"
 import { Accounts } from "../src/services/accounts/Accounts.ts"
 import { Ledger } from "../src/services/credits/Ledger.ts"
 import { Ids } from "../src/services/Ids.ts"
+import * as StandardSettings from "../src/testing/StandardSettings.ts"
 
 /**
  * Fills a database with ten million searches, unless it is filled already, and writes down how the statements of the
@@ -36,6 +37,7 @@ const file = (name: string) => fileURLToPath(new URL(`query-plans/${name}`, impo
 
 const storage = (address: URL) =>
   Layer.mergeAll(AccountsSql.layer, LedgerSql.layer()).pipe(
+    Layer.provide(StandardSettings.plans),
     Layer.provideMerge(RandomIds.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Postgres.layer({ url: Redacted.make(address.href), poolSize: 10 }))

@@ -1,4 +1,5 @@
 // Measures the upkeep of a long log: disk space, history, usage, `ledger verify` and retention.
+
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -17,6 +18,7 @@ import * as Postgres from "../../src/layers/sql/store/Postgres.ts"
 import { Accounts } from "../../src/services/accounts/Accounts.ts"
 import { QueryLog } from "../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
+import * as StandardSettings from "../../src/testing/StandardSettings.ts"
 import { makeRecord } from "../../test/support/api/searches.ts"
 import { cpuMs } from "../support/Cpu.ts"
 import { start } from "../support/Stores.ts"
@@ -280,6 +282,7 @@ const measure = (url: string) =>
 
 const services = (url: Redacted.Redacted) =>
   Layer.mergeAll(AccountsSql.layer, LedgerSql.layer({ hasUpkeep: false }), QueryLogSql.layer).pipe(
+    Layer.provide(StandardSettings.plans),
     Layer.provideMerge(Ids.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Postgres.layer({ url, poolSize: 10, statementTimeout: Duration.minutes(10) }))

@@ -16,6 +16,7 @@ import { Ids } from "../../src/services/Ids.ts"
 import { singleKeyring } from "../../src/services/operations/Keyrings.ts"
 import type { StoredAccount, StoredAllowance } from "../../src/testing/MemoryStore.ts"
 import * as SessionsMemory from "../../src/testing/SessionsMemory.ts"
+import * as StandardSettings from "../../src/testing/StandardSettings.ts"
 import { Agenda, clockOf, exitNow, machineContext } from "../customers/Agenda.ts"
 import type { Chance } from "../world/Chance.ts"
 import type { Link } from "../world/Network.ts"
@@ -49,7 +50,7 @@ const sqlLayers = Layer.mergeAll(
     )
   ),
   QueryLogSql.layer
-).pipe(Layer.provide(Layer.succeed(CheckRows, true)))
+).pipe(Layer.provide([Layer.succeed(CheckRows, true), StandardSettings.plans]))
 
 /** The tables as the auditor reads them. Reads them again if a statement has run since. */
 class BooksSql implements Books {

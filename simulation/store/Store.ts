@@ -23,6 +23,7 @@ import {
 } from "../../src/testing/MemoryStore.ts"
 import * as QueryLogMemory from "../../src/testing/QueryLogMemory.ts"
 import * as SessionsMemory from "../../src/testing/SessionsMemory.ts"
+import * as StandardSettings from "../../src/testing/StandardSettings.ts"
 import { type Agenda, clockOf, exitNow, machineContext } from "../customers/Agenda.ts"
 import type { Chance } from "../world/Chance.ts"
 import type { Link, Server } from "../world/Network.ts"
@@ -47,7 +48,11 @@ const services = Layer.mergeAll(
   LedgerMemory.layer,
   QueryLogMemory.layer,
   SessionsMemory.layer
-).pipe(Layer.provideMerge(AccountsMemory.layer), Layer.provideMerge(MemoryStore.layer))
+).pipe(
+  Layer.provideMerge(AccountsMemory.layer),
+  Layer.provide(StandardSettings.plans),
+  Layer.provideMerge(MemoryStore.layer)
+)
 
 /** The services that the store provides to all replicas. */
 export const storeServices = [

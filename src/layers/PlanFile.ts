@@ -78,5 +78,5 @@ export const read = (path: string): Effect.Effect<PlanTable, PlanFileInvalid, Fi
     })
   )
 
-export const layer = (path: string): Layer.Layer<never, PlanFileInvalid, FileSystem.FileSystem> =>
+export const layer = (path: string): Layer.Layer<Plans, PlanFileInvalid, FileSystem.FileSystem> =>
   Layer.effect(Plans, read(path))

@@ -8,11 +8,12 @@ import { BillingTerms } from "../services/billing/BillingTerms.ts"
 import * as BillingWork from "../services/billing/BillingWork.ts"
 import { Reconciler } from "../services/billing/Reconciler.ts"
 import type { Ledger } from "../services/credits/Ledger.ts"
+import type { Plans } from "../services/credits/Plans.ts"
 import type { Ids } from "../services/Ids.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
 import { AppConfig, SettingsInvalid } from "../settings/Settings.ts"
 import * as DeploymentOfSettings from "./Deployment.ts"
-import * as Plans from "./Plans.ts"
+import * as PlansOfSettings from "./Plans.ts"
 import { background } from "./store/Storage.ts"
 
 const terms = AppConfig.serviceFrom(BillingTerms, ({ billingCheckout, billingGrace }) => ({
@@ -65,7 +66,7 @@ const provider = Effect.gen(function* () {
   return layer({ ...options, baseUrl: address ?? servers[config.polarServer] })
 }).pipe(Effect.provide(DeploymentOfSettings.layer))
 
-type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger
+type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger | Plans
 
 export const layer = Layer.unwrap(
   Effect.map(
@@ -86,6 +87,6 @@ export const commandProvider = Layer.unwrap(
   Effect.flatMap(provider, (provider) =>
     provider === undefined ? Effect.fail(new SettingsInvalid({ message: unset })) : Effect.succeed(provider)
   )
-).pipe(Layer.provide(Plans.layer))
+).pipe(Layer.provide(PlansOfSettings.layer))
 
 export const commandReconciler = Reconciler.layer.pipe(Layer.provide([commandProvider, terms]))

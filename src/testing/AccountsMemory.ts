@@ -146,7 +146,7 @@ const create = Effect.fnUntraced(function* (
   return add(store, account, enterPeriod(store, account, now, { quota: choice.quota, own: choice.quota }))
 })
 
-export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids> = Layer.effect(
+export const layer: Layer.Layer<Accounts, never, MemoryStore | Ids | Plans> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
     const store = yield* MemoryStore

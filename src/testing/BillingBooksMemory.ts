@@ -197,7 +197,7 @@ const reads = (store: Store) => ({
   )
 })
 
-export const layer: Layer.Layer<BillingBooks, never, MemoryStore> = Layer.effect(
+export const layer: Layer.Layer<BillingBooks, never, MemoryStore | Plans> = Layer.effect(
   BillingBooks,
   Effect.map(Effect.all([MemoryStore, Plans]), ([store, plans]) =>
     BillingBooks.of({

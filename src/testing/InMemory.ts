@@ -18,6 +18,7 @@ import type { BillingBooks } from "../services/billing/BillingBooks.ts"
 import type { BillingTerms } from "../services/billing/BillingTerms.ts"
 import type { QueryLog } from "../services/charging/QueryLog.ts"
 import type { Ledger } from "../services/credits/Ledger.ts"
+import type { Plans } from "../services/credits/Plans.ts"
 import type { RateLimiter } from "../services/credits/RateLimiter.ts"
 import type * as Ids from "../services/Ids.ts"
 import type { KeyStore } from "../services/keys/KeyStore.ts"
@@ -55,7 +56,7 @@ export const storage = Layer.mergeAll(
   KeyStoreMemory.layer,
   LedgerMemory.layer,
   QueryLogMemory.layer
-).pipe(Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
+).pipe(Layer.provide(StandardSettings.plans), Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
 
 export const providers = (
   search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
@@ -85,7 +86,7 @@ export interface Options {
   readonly corsOrigins?: ReadonlyArray<string>
   readonly marketplaceSecret?: Redacted.Redacted
   readonly web?: Layer.Layer<PageFetcher | PageParser>
-  readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks | BillingTerms>
+  readonly billing?: Layer.Layer<Billing, never, Accounts | BillingBooks | BillingTerms | Plans>
   readonly settings?: Layer.Layer<StandardSettings.StandardSettings>
 }
 

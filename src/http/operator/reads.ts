@@ -308,6 +308,7 @@ const used = [
   OperatorFigures,
   OperatorLog,
   Overview,
+  Plans,
   ProviderPauses,
   Providers,
   QueryLog,

@@ -316,7 +316,7 @@ export const layerNoDeps = (options: PolarOptions) =>
     })
   )
 
-export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider> =>
+export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider, never, Plans> =>
   layerNoDeps(options).pipe(
     Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),
     Layer.provide(BoundedDispatcher.layer({ maxReceivedBytes: PolarClient.maxReceivedBytes }))

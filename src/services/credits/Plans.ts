@@ -1,10 +1,8 @@
 import { Context, Hash } from "effect"
-import { type PlanTable, plans, standardPlans } from "../../domain/credits/Plan.ts"
+import { type PlanTable, plans } from "../../domain/credits/Plan.ts"
 
 /** The plans as the operator sells them (R75). */
-export const Plans = Context.Reference<PlanTable>("quarry/references/Plans", {
-  defaultValue: () => standardPlans
-})
+export class Plans extends Context.Service<Plans, PlanTable>()("quarry/services/credits/Plans") {}
 
 /** Equal in replicas that were started with the same plans. */
 export const digestOf = (table: PlanTable): string => {

@@ -16,18 +16,27 @@ import type { Billing } from "../../../src/services/billing/Billing.ts"
 import { DeliveryInvalid } from "../../../src/services/billing/PaymentProvider.ts"
 import { Plans } from "../../../src/services/credits/Plans.ts"
 import { RateLimiter } from "../../../src/services/credits/RateLimiter.ts"
+import type * as InMemory from "../../../src/testing/InMemory.ts"
 import { SignedIn } from "../../../src/testing/SessionsMemory.ts"
 import * as BillingStub from "../../support/accounts/BillingStub.ts"
 import { aSubscriber } from "../../support/accounts/payments.ts"
-import { aCaller, found, providing, servicesOver, unlimited } from "../../support/api/Services.ts"
+import { aCaller, found, providing, servicesOver, settings, unlimited } from "../../support/api/Services.ts"
 import * as TestApi from "../../support/api/TestApi.ts"
 import * as MemoryStorage from "../../support/stores/MemoryStorage.ts"
 import { startingAt } from "../../support/Time.ts"
 
 const providers = providing(() => Effect.succeed(found(1)))
 
-const selling = (replaced: Partial<Billing["Service"]> = {}, calls: Array<BillingStub.Call> = []) =>
-  servicesOver(MemoryStorage.layer, providers, { limiter: unlimited, billing: BillingStub.layer(replaced, calls) })
+const selling = (
+  replaced: Partial<Billing["Service"]> = {},
+  calls: Array<BillingStub.Call> = [],
+  options: InMemory.Options = {}
+) =>
+  servicesOver(MemoryStorage.layer, providers, {
+    limiter: unlimited,
+    billing: BillingStub.layer(replaced, calls),
+    ...options
+  })
 
 const sellingNothing = servicesOver(MemoryStorage.layer, providers, { cacheTtl: Duration.zero })
 
@@ -102,7 +111,7 @@ describe("the billing routes", () => {
       assert.strictEqual((yield* person.send("GET", "/v1/usage")).json.plan_name, "Team")
       const page = (yield* person.send("GET", "/docs")).text
       assert.include(page, "<strong>Team</strong>: 90,000 searches a month, 360 requests a minute, $59.00 a month.")
-    }).pipe(Effect.provide(Layer.provideMerge(selling(), Layer.succeed(Plans, ownPlans))))
+    }).pipe(Effect.provide(selling({}, [], { settings: Layer.merge(settings, Layer.succeed(Plans, ownPlans)) })))
   )
 
   it.effect("R47: each purchase answers its page or its change, for the account of the session", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { standardPlans } from "../../../src/domain/credits/Plan.ts"
 import { Plans } from "../../../src/services/credits/Plans.ts"
 import type { FakePolar } from "../../support/polar/FakePolar.ts"
@@ -8,8 +8,8 @@ import { polar, webhookUrl } from "../../support/polar/Provider.ts"
 const ownPlans = { ...standardPlans, starter: { ...standardPlans.starter, priceCents: 1_200 } }
 
 /** The findings at a fake to which something was done, those that are wrong alone. */
-const wrong = Effect.fnUntraced(function* (spoil: (fake: FakePolar) => void) {
-  const { fake, provider } = yield* polar({ webhookUrl })
+const wrong = Effect.fnUntraced(function* (spoil: (fake: FakePolar) => void, plans?: Layer.Layer<Plans>) {
+  const { fake, provider } = yield* polar({ webhookUrl }, {}, plans)
   spoil(fake)
   const findings = yield* provider.check
   return findings.filter(({ ok }) => !ok).map(({ message, subject }) => `${subject}: ${message}`)
@@ -108,10 +108,10 @@ describe("billing check", () => {
 
   it.effect("R75: compares prices with the operator's plans", () =>
     Effect.gen(function* () {
-      const [message = "", ...others] = yield* wrong(() => {})
+      const [message = "", ...others] = yield* wrong(() => {}, Layer.succeed(Plans, ownPlans))
       assert.deepStrictEqual(others, [])
       assert.match(message, /POLAR_PRODUCT_STARTER costs \$9\.00 and not \$12\.00/)
-    }).pipe(Effect.provideService(Plans, ownPlans))
+    })
   )
 
   it.effect.each(cases)("finds %s", ([, spoil, expected]) =>

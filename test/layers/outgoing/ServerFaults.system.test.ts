@@ -16,6 +16,7 @@ import { PageFetcher } from "../../../src/services/pages/PageFetcher.ts"
 import { unsharedTurn } from "../../../src/services/providers/Turn.ts"
 import { WebhookClient } from "../../../src/services/webhooks/WebhookClient.ts"
 import { AppConfig } from "../../../src/settings/Settings.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { freePort } from "../../support/processes/Spawned.ts"
 import { type Certificate, trusted, untrusted } from "../../support/servers/Certificates.ts"
 import { deafPort, faultThread, serveFault, ticketFlood, untilClosed } from "../../support/servers/FaultServer.ts"
@@ -81,7 +82,7 @@ const order = (baseUrl: string, timeLimitMs: number) =>
         returnUrl: "https://quarry.test/",
         webhookUrl: "https://quarry.test/",
         callTimeout: Duration.millis(timeLimitMs)
-      })
+      }).pipe(Layer.provide(StandardSettings.plans))
     )
   )
 

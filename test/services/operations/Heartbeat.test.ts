@@ -9,6 +9,7 @@ import { type Heartbeat as Beat, ReplicaId, Replicas } from "../../../src/servic
 import type { Provider } from "../../../src/services/providers/Provider.ts"
 import { type ProviderPause, ProviderPauses } from "../../../src/services/providers/ProviderPauses.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 
 const options = {
   host: "a.example",
@@ -42,7 +43,7 @@ const replica = Effect.fnUntraced(function* (scope: Scope.Scope, broken: Readonl
     Layer.provideMerge(ProviderStates.layer)
   )
   const replicaId = Layer.succeed(ReplicaId, "rep_1")
-  const services = Layer.mergeAll(replicas, pauses, replicaId, states, Readiness.layer)
+  const services = Layer.mergeAll(replicas, pauses, replicaId, states, Readiness.layer, StandardSettings.plans)
   yield* Layer.buildWithScope(
     Effect.flatMap(Readiness, ({ setListener }) => setListener("serving", { host: "0.0.0.0", port: 3000 })).pipe(
       Layer.effectDiscard,

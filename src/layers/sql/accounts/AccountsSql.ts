@@ -362,7 +362,7 @@ const list = ({ sql }: Deps) =>
     return rows.map(toAccount)
   }, Effect.orDie)
 
-export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids> = Layer.effect(
+export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids | Plans> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
     const deps: Deps = {

@@ -255,7 +255,7 @@ const reads = ({ sql }: Deps) => ({
     )
 })
 
-export const layer: Layer.Layer<BillingBooks, never, SqlClient.SqlClient> = Layer.effect(
+export const layer: Layer.Layer<BillingBooks, never, SqlClient.SqlClient | Plans> = Layer.effect(
   BillingBooks,
   Effect.gen(function* () {
     const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, plans: yield* Plans }

@@ -124,7 +124,7 @@ const apply = (deps: Deps) => {
   }).pipe(Effect.withSpan("PlanBooks.apply"), Effect.orDie)
 }
 
-export const layer: Layer.Layer<PlanBooks, never, SqlClient.SqlClient> = Layer.effect(
+export const layer: Layer.Layer<PlanBooks, never, SqlClient.SqlClient | Plans> = Layer.effect(
   PlanBooks,
   Effect.gen(function* () {
     const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, own: yield* Plans }

@@ -89,10 +89,10 @@ const subscribe = Effect.fnUntraced(function* (
   })
 })
 
-/** Changes of the plans promise this on any storage. `replica` is another replica over the same store. */
+/** Changes of the plans promise this on any storage. `replica` makes another replica over the same store. */
 export const plansConformance = <R>(
   it: Vitest.MethodsNonLive<Storage | R>,
-  replica: Layer.Layer<Accounts | BillingBooks | Ledger | PlanBooks, never, R | Ids>
+  replica: (plans: Layer.Layer<Plans>) => Layer.Layer<Accounts | BillingBooks | Ledger | PlanBooks, never, R>
 ): void => {
   /** Runs in a replica that was started with these plans. */
   const startedWith = <A, E, S>(plans: PlanTable, effect: Effect.Effect<A, E, S>) =>
@@ -102,7 +102,7 @@ export const plansConformance = <R>(
         yield* (yield* PlanBooks).apply
         return yield* effect
       }),
-      Layer.fresh(replica).pipe(Layer.provide(Layer.succeed(Plans, plans))),
+      Layer.fresh(replica(Layer.succeed(Plans, plans))),
       { local: true }
     )
 

@@ -64,5 +64,5 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
 
 // A store of its own: the plans in force are those of every account.
 layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite, PlanBooksSql", (it) =>
-  plansConformance(it, SqlStorage.replica())
+  plansConformance(it, SqlStorage.replica)
 )

@@ -51,5 +51,5 @@ Postgres.describeWithPostgres("Postgres", () => {
   })
 
   // A database of its own: the plans in force are those of every account.
-  layer(SqlStorage.layer(Postgres.layer))("PlanBooksSql", (it) => plansConformance(it, SqlStorage.replica()))
+  layer(SqlStorage.layer(Postgres.layer))("PlanBooksSql", (it) => plansConformance(it, SqlStorage.replica))
 })
