@@ -59,6 +59,8 @@ const countHour = (sql: SqlClient.SqlClient, until: Date) =>
   unlimited(
     sql,
     Effect.gen(function* () {
+      // Only the first run searches the log for its first entry, but each would compile that search, for a second or more.
+      yield* sql`set local jit = off`
       const next = yield* hourRow(sql`
         select hour from (
           select coalesce(counted_to, (select date_trunc('hour', min(created_at), 'UTC') from queries), ${until}) as hour

@@ -117,10 +117,14 @@ const counted = (sql: SqlClient.SqlClient, { by, from, to }: Omit<TopQuery, "lim
     count(*) filter (where cached) as cached, ${sql.literal(outcomeCounts)}
   from queries where created_at >= ${new Date(from)} and created_at < ${new Date(to)} group by 1`
 
-const top = (sql: SqlClient.SqlClient, query: TopQuery) =>
-  Effect.map(unlimited(sql, topRows(sql`${counted(sql, query)} order by 2 desc, 1 limit ${query.limit}`)), (rows) =>
+/** In memory, because sorting the groups of a busy day on the disk takes half as long again. */
+const grouped = (sql: SqlClient.SqlClient, statement: ReturnType<typeof counted>) =>
+  Effect.map(unlimited(sql, Effect.andThen(sql`set local work_mem = '32MB'`, topRows(statement))), (rows) =>
     rows.map(toTop)
   )
+
+const top = (sql: SqlClient.SqlClient, query: TopQuery) =>
+  grouped(sql, sql`${counted(sql, query)} order by 2 desc, 1 limit ${query.limit}`)
 
 const dayMs = 86_400_000
 
@@ -136,16 +140,24 @@ const add = (sum: TopUsage, row: TopUsage): TopUsage => ({
 const mostFirst = (a: TopUsage, b: TopUsage): number =>
   b.searches - a.searches || ((a.group ?? "") < (b.group ?? "") ? -1 : 1)
 
+/** Limits what one page takes of the database. */
+const daysTogether = 2
+
 /** Day by day, so that no statement takes long however many days there are. */
 const topOfDays = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { by, from, limit, to }: TopQuery) {
+  const starts = Array.from({ length: Math.ceil((to - from) / dayMs) }, (_, day) => from + day * dayMs)
   const sums = new Map<string | undefined, TopUsage>()
-  for (let start = from; start < to; start += dayMs) {
-    const day = { by, from: start, to: Math.min(to, start + dayMs) }
-    for (const row of (yield* topRows(counted(sql, day))).map(toTop)) {
-      const sum = sums.get(row.group)
-      sums.set(row.group, sum === undefined ? row : add(sum, row))
-    }
-  }
+  yield* Effect.forEach(
+    starts,
+    (start) =>
+      Effect.map(grouped(sql, counted(sql, { by, from: start, to: Math.min(to, start + dayMs) })), (rows) => {
+        for (const row of rows) {
+          const sum = sums.get(row.group)
+          sums.set(row.group, sum === undefined ? row : add(sum, row))
+        }
+      }),
+    { concurrency: daysTogether, discard: true }
+  )
   return [...sums.values()].sort(mostFirst).slice(0, limit)
 })
 
