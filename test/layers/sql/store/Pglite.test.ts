@@ -18,6 +18,7 @@ import { idempotencyConformance } from "../../conformance/search/Idempotency.con
 import { queryLogConformance } from "../../conformance/search/QueryLog.conformance.ts"
 import { eventsConformance } from "../../conformance/webhooks/Events.conformance.ts"
 import { auditSqlConformance } from "../operations/AuditSql.conformance.ts"
+import { operatorFiguresConformance } from "../operations/OperatorFiguresSql.conformance.ts"
 import { secretRotationSqlConformance } from "../operations/SecretRotationSql.conformance.ts"
 import { eventQueuesConformance } from "../webhooks/EventQueues.conformance.ts"
 import { eventSecretsConformance } from "../webhooks/EventSecrets.conformance.ts"
@@ -44,6 +45,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
   })
   describe("QueryLogSql", () => queryLogConformance(it))
   describe("HoldsSql", () => holdsConformance(it))
+  describe("OperatorFiguresSql", () => operatorFiguresConformance(it))
   describe("OperatorLogSql", () => operatorLogConformance(it))
   describe("ProviderPausesSql", () => providerPausesConformance(it))
   describe("ReplicasSql", () => replicasConformance(it))
