@@ -43,6 +43,7 @@ declare module "../api/routes.ts" {
     "GET /v1/operator/customers/{id}": Reads<Customer> & OfOne
     "GET /v1/operator/customers/{id}/log": Reads<Answer<"GET /v1/query/history">> & OfOne
     "GET /v1/operator/customers/{id}/activity": Reads<Answer<"GET /v1/account/events">> & OfOne
+    "GET /v1/operator/customers/{id}/usage": Reads<Answer<"GET /v1/usage">> & OfOne
     "GET /v1/operator/engines": Reads<Engines>
     "GET /v1/operator/requests/{id}": Reads<OneRequest> & OfOne
     "GET /v1/operator/index": Reads<IndexState>

@@ -6,7 +6,10 @@ export interface Counted {
   readonly problems: ReadonlyArray<{ readonly line: number; readonly problem: string }>
 }
 
-/** A piece must arrive within the server's 30 seconds, and be smaller than its limit of 16 MiB. */
+/** The server's limit. A replacement is one piece, because each would remove the documents of the others. */
+export const maxBytes = 16 * 1024 * 1024
+
+/** A piece must arrive within the server's 30 seconds. */
 const pieceBytes = 4 * 1024 * 1024
 
 const maxProblems = 20
@@ -14,10 +17,10 @@ const maxProblems = 20
 const newline = 10
 
 /** Cuts a file at the ends of lines. A line longer than a piece is cut too, and the server refuses its parts. */
-export async function* piecesOf(file: Blob): AsyncGenerator<Blob> {
+export async function* piecesOf(file: Blob, size = pieceBytes): AsyncGenerator<Blob> {
   let start = 0
   while (start < file.size) {
-    let end = Math.min(file.size, start + pieceBytes)
+    let end = Math.min(file.size, start + size)
     if (end < file.size) {
       const last = new Uint8Array(await file.slice(start, end).arrayBuffer()).lastIndexOf(newline)
       if (last >= 0) end = start + last + 1

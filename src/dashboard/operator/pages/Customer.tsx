@@ -1,9 +1,12 @@
+import { now } from "../../app/clock.ts"
 import { lastOf, useRoute } from "../../app/resource.ts"
 import { place } from "../../app/router.ts"
+import { named, outcomeSeries, StackedBars } from "../../components/credits/StackedBars.tsx"
 import { Card } from "../../components/ui/Card.tsx"
 import { PageHeader } from "../../components/ui/PageHeader.tsx"
 import { Pager } from "../../components/ui/Pager.tsx"
 import { Loaded } from "../../components/ui/States.tsx"
+import { barsOf, presetStart } from "../../credits/usageFigures.ts"
 import { formatDuration } from "../../format.ts"
 import { ActButton, ActMenu } from "../acts.tsx"
 import type { Customer } from "../api.ts"
@@ -61,6 +64,23 @@ const Billing = ({ blocked_at, customer_id, orders, owed, subscriptions }: NonNu
     </div>
   </Card>
 )
+
+const Usage = ({ id }: { readonly id: string }) => {
+  const query = { from: presetStart("30d", now()), granularity: "day" }
+  return (
+    <Loaded resource={useRoute("GET /v1/operator/customers/{id}/usage", { params: { id }, query })} height={240}>
+      {(usage) => (
+        <StackedBars
+          title="Searches by day"
+          description="Searches by day and outcome in the last 30 days"
+          unit="Day (UTC)"
+          series={outcomeSeries}
+          bars={named(barsOf(usage, undefined, now()), usage.granularity)}
+        />
+      )}
+    </Loaded>
+  )
+}
 
 const Log = ({ id }: { readonly id: string }) => {
   const cursor = place.value.query.get("cursor") ?? ""
@@ -141,6 +161,9 @@ export const CustomerPage = ({ id }: { readonly id: string }) => {
                   last_seen: figures.last_seen
                 }}
               />
+            </Card>
+            <Card title="Usage of the last 30 days" isWide>
+              <Usage id={id} />
             </Card>
             <Card title="Keys" isWide>
               <Keys keys={keys} />

@@ -16,7 +16,7 @@ import { ActButton } from "../acts.tsx"
 import { commandText, mayAct } from "../console.ts"
 import { removeDocuments, targetOptions } from "../offers.ts"
 import { AsCommand, RecordTable } from "../parts.tsx"
-import { addPiece, type Counted, lastLineOf, piecesOf } from "../pieces.ts"
+import { addPiece, type Counted, lastLineOf, maxBytes, piecesOf } from "../pieces.ts"
 
 interface Progress extends Counted {
   readonly sent: number
@@ -33,20 +33,36 @@ const Report = ({ failed, problems, removed, sent, size, written }: Progress) =>
   </>
 )
 
+const Check = ({ isOn, onChange, text }: { isOn: boolean; onChange: (isOn: boolean) => void; text: string }) => (
+  <label class="actions">
+    <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+    <span>{text}</span>
+  </label>
+)
+
 const LoadForm = () => {
   const [file, setFile] = useState<File>()
   const [target, setTarget] = useState("")
+  const [replace, setReplace] = useState(false)
+  /** Undefined until the server asks for it. */
+  const [yes, setYes] = useState<boolean>()
   const [progress, setProgress] = useState<Progress>()
   const [problem, setProblem] = useState<string>()
   const isBusy = progress !== undefined && problem === undefined && progress.sent < progress.size
+  const flags = { target, replace, yes: replace && yes === true }
   const load = async (): Promise<void> => {
     if (file === undefined || isBusy) return
+    if (replace && file.size > maxBytes) return setProblem("To replace with more than 16 MiB, use the command.")
     let all: Progress = { sent: 0, size: file.size, written: 0, failed: 0, removed: 0, problems: [] }
     setProblem(undefined)
     setProgress(all)
-    for await (const piece of piecesOf(file)) {
-      const result = await call("POST /v1/operator/index/documents", { body: piece, query: { target } })
-      if (!result.ok) return setProblem(explain(result.error))
+    for await (const piece of piecesOf(file, replace ? maxBytes : undefined)) {
+      const query = { target, replace: String(replace), yes: String(flags.yes) }
+      const result = await call("POST /v1/operator/index/documents", { body: piece, query })
+      if (!result.ok) {
+        if ("yes" in result.error.issues) setYes(false)
+        return setProblem(explain(result.error))
+      }
       const last = lastLineOf(result.value)
       if ("message" in last) return setProblem(last.message)
       all = { ...all, ...addPiece(all, last), sent: all.sent + piece.size }
@@ -68,7 +84,9 @@ const LoadForm = () => {
         )}
       </FieldFrame>
       <SelectField label="Target" value={target} options={targetOptions} onChange={setTarget} />
-      <AsCommand line={commandText("index load", { source: file?.name ?? "documents.jsonl", target })} />
+      <Check isOn={replace} onChange={setReplace} text="Remove the sites' other documents" />
+      {replace && yes !== undefined && <Check isOn={yes} onChange={setYes} text="Remove as many as that" />}
+      <AsCommand line={commandText("index load", { source: file?.name ?? "documents.jsonl", ...flags })} />
       {problem !== undefined && <Notice text={problem} />}
       {progress && <Report {...progress} />}
       <div class="actions">
@@ -98,6 +116,11 @@ export const IndexPage = () => (
                 </p>
               )}
               <RecordTable caption="Documents" rows={counts} none="The index is empty" />
+              <p class="soft">
+                Of the built-in index. A provider of type opensearch has an index of its own, which{" "}
+                <code>quarry index load --provider</code> fills, and whose documents are neither counted nor removed
+                here.
+              </p>
             </div>
           )}
         </Loaded>
