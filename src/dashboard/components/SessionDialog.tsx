@@ -77,7 +77,7 @@ export const SessionDialog = () => {
   const confirm = confirmation.value
   if (isExpired.value && me.value !== undefined) {
     const resume = (): void => {
-      // An operator's session ends while a confirmation waits for the code.
+      // The session may end while a confirmation waits for the code.
       confirm?.(true)
       void resumeEverywhere()
     }

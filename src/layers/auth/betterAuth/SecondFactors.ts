@@ -113,14 +113,24 @@ export const before = async (deps: Deps, context: HookContext) => {
 }
 
 /** The person that a code is for: of the session that sets up an app, or of a sign-in that waits for the code. */
-const personOf = async (context: HookContext) => {
+const personOf = async ({ bridge, sql }: Deps, context: HookContext) => {
   const session = await getSessionFromCtx(context)
-  if (session !== null) {
-    currentNotes().adding = session.session
-    return session.user
-  }
   const userId = await waitingIn(context)
-  return userId === undefined ? null : context.context.internalAdapter.findUserById(userId)
+  const isOwn = session !== null && userId === session.user.id
+  // A signed-in person who signs in again has an app already, and one who sets an app up does not have it yet.
+  const isAgain = isOwn && (await bridge.run(methodsOf(sql, userId))).includes("totp")
+  if (session !== null && !isAgain) {
+    currentNotes().adding = session.session
+    return { person: session.user, isAgain }
+  }
+  return { person: userId === undefined ? null : await context.context.internalAdapter.findUserById(userId), isAgain }
+}
+
+/** Without the session, for which the library would take the code. */
+const withoutSession = ({ context, headers }: HookContext): Headers => {
+  const { name } = context.authCookies.sessionToken
+  const cookies = (headers?.get("cookie") ?? "").split("; ").filter((cookie) => !cookie.startsWith(`${name}=`))
+  return new Headers({ cookie: cookies.join("; ") })
 }
 
 /** The ID of the person whose sign-in waits for a second factor in this browser. */
@@ -130,9 +140,10 @@ const waitingIn = async ({ context, getSignedCookie }: HookContext): Promise<str
 }
 
 /** Replaces a used code with a text that is never valid, so that the library counts a wrong attempt. */
-const countCode = async ({ attempts, bridge, browsers }: Deps, context: HookContext) => {
+const countCode = async (deps: Deps, context: HookContext) => {
+  const { attempts, bridge, browsers } = deps
   const { body, path } = context
-  const person = await personOf(context)
+  const { isAgain, person } = await personOf(deps, context)
   if (!person || !Predicate.isObject(body)) return undefined
   const browser = await bridge.run(browsers.identify(context.headers?.get("cookie") ?? null, person.email))
   const key = `${browser ?? "others"} ${person.id}`
@@ -145,7 +156,8 @@ const countCode = async ({ attempts, bridge, browsers }: Deps, context: HookCont
   const code = textOf(body, "code").replaceAll(/\s/g, "")
   const isUsed =
     path === totpPath && (await bridge.run(attempts.count(replayLimit, `${person.id} ${code}`))) !== undefined
-  return { context: { body: { ...body, code: isUsed ? "used" : code } } }
+  const headers = isAgain ? { headers: withoutSession(context) } : {}
+  return { context: { body: { ...body, code: isUsed ? "used" : code }, ...headers } }
 }
 
 /** The library responds 500, as if the server had failed. */
@@ -216,8 +228,8 @@ export const after = async (deps: Deps, context: HookContext) => {
 /** Starts the attempt as the library's own hook does: a cookie names it, and its wrong codes are counted. */
 const challenge = async (context: HookContext, userId: string): Promise<void> => {
   const { createAuthCookie, internalAdapter, secret } = context.context
-  // The library would take a code for one of the person in this cookie.
-  deleteSessionCookie(context, true)
+  // Somebody who signs in again stays signed in without the code. The library would take it for the other person.
+  if ((await getSessionFromCtx(context))?.user.id !== userId) deleteSessionCookie(context, true)
   const maxAge = Duration.toSeconds(challengeLifetime)
   const expiresAt = new Date(Date.now() + maxAge * 1000)
   const identifier = `2fa-${generateRandomString(20)}`
