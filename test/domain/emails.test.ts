@@ -18,7 +18,15 @@ const eventOf = (type: (typeof eventTypes)[number]) => ({
   accountId: "acc_1",
   type,
   createdAt: Date.UTC(2026, 10, 27, 14, 5),
-  data: { name: "production", hint: "sk_live_…abcd", plan: "growth", previous_plan: "trial", credits: 2 }
+  data: {
+    name: "production",
+    hint: "sk_live_…abcd",
+    plan: "growth",
+    previous_plan: "trial",
+    credits: 2,
+    resets_at: "2026-12-10T09:30:00.000Z",
+    expires_at: "2026-12-05T10:00:00.000Z"
+  }
 })
 
 describe("the two parts of an email", () => {
@@ -43,6 +51,14 @@ describe("the two parts of an email", () => {
     assert.include(html, "token=a&amp;callbackURL")
     assert.include(plainText(body), `\n\n${body.button.href}\n\n`)
     for (const [name, value] of body.facts) assert.include(plainText(body), `${name}: ${value}`)
+  })
+
+  it("write every time as people do", () => {
+    const textOf = (type: (typeof eventTypes)[number]) =>
+      plainText(eventEmail(eventOf(type), "https://quarry.test", []))
+    for (const type of eventTypes) assert.notMatch(textOf(type), /\d{4}-\d\d-\d\d/)
+    assert.include(textOf("credits.exhausted"), "The quota resets on 10 Dec 2026, 09:30 UTC.")
+    assert.include(textOf("key.expiring"), "expires on 5 Dec 2026, 10:00 UTC.")
   })
 
   it("name the key in the subject, say when, lead to the page to act on, and say what to do if it was a stranger", () => {

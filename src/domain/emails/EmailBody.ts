@@ -17,7 +17,7 @@ export interface EmailBody {
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 /** `27 Nov 2026, 14:05 UTC`. Mail programs do not know the reader's time zone. */
-export const momentText = (at: number): string => {
+export const momentText = (at: number | string): string => {
   const { day, hour, minute, month, year } = DateTime.toPartsUtc(DateTime.makeUnsafe(at))
   const twoDigits = (part: number): string => String(part).padStart(2, "0")
   return `${day} ${months[month - 1]} ${year}, ${twoDigits(hour)}:${twoDigits(minute)} UTC`

@@ -16,9 +16,12 @@ const text = (value: unknown): string => (typeof value === "string" || typeof va
 
 const count = (value: unknown): string => (typeof value === "number" ? value.toLocaleString("en-US") : "0")
 
+/** A time of the event's data, as people write it. */
+const moment = (iso: unknown): string => (typeof iso === "string" ? momentText(iso) : "")
+
 /** Empty on the trial, which never resets. */
-const reset = ({ resets_at }: Data): ReadonlyArray<string> =>
-  typeof resets_at === "string" ? [`The quota resets on ${resets_at.slice(0, 10)}.`] : []
+const reset = ({ resets_at: at }: Data): ReadonlyArray<string> =>
+  typeof at === "string" ? [`The quota resets on ${moment(at)}.`] : []
 
 const toBilling = ["/dashboard/billing", "Open billing"] as const
 const toKeys = ["/dashboard/keys", "Review your API keys"] as const
@@ -98,7 +101,7 @@ const texts: { readonly [T in AnyEventType]: (data: Data) => EventText } = {
   }),
   "key.expiring": (data) => ({
     subject: `API key "${text(data.name)}" expires soon`,
-    paragraphs: [`The API key ${keyName(data)} expires at ${text(data.expires_at)}. Rotate it or change its expiry.`],
+    paragraphs: [`The API key ${keyName(data)} expires on ${moment(data.expires_at)}. Rotate it or change its expiry.`],
     page: toKeys
   }),
   "webhook.test": () => ({
