@@ -32,26 +32,40 @@ export interface Cost {
   readonly soFar: number
   /** For the period, if searches go on at this pace; undefined if it is too early to tell. */
   readonly forecast: number | undefined
-  /** Credits that packs would have to cover at this pace. */
+  /** Searches beyond the quota at this pace, and the pack credits to buy for those that the balance does not cover. */
   readonly over: number
+  readonly bought: number
   readonly next: { readonly at: string; readonly price: number } | undefined
 }
 
-/** The plan's price for this period. A plan that the operator gave costs nothing. Packs are not part of it. */
+/** Packs are only sold whole; the first is the smallest. */
+const packsFor = (credits: number, [smallest]: Billing["packs"]) => {
+  const count = smallest === undefined ? 0 : Math.ceil(credits / smallest.credits)
+  return { price: count * (smallest?.price ?? 0), credits: count * (smallest?.credits ?? 0) }
+}
+
+/**
+ * The plan's price for this period, which is nothing for a plan that the operator gave. The forecast adds the packs that
+ * this pace would need.
+ */
 export const costOf = (
-  { plans, subscription }: Pick<Billing, "plans" | "subscription">,
+  { balance, packs, plans, subscription }: Pick<Billing, "balance" | "packs" | "plans" | "subscription">,
   used: number,
   elapsed: number
 ): Cost => {
   const offerOf = (plan: Plan | null) => plans.find((offer) => offer.plan === plan)
   const offer = offerOf(subscription?.plan ?? null)
-  if (subscription === null || offer === undefined) return { soFar: 0, forecast: 0, over: 0, next: undefined }
-  const over = elapsed < minElapsedShare ? undefined : Math.max(0, Math.round(used / elapsed) - offer.requests)
+  if (subscription === null || offer === undefined)
+    return { soFar: 0, forecast: 0, over: 0, bought: 0, next: undefined }
+  const isKnown = elapsed >= minElapsedShare
+  const over = isKnown ? Math.max(0, Math.round(used / elapsed) - offer.requests) : 0
+  const bought = packsFor(Math.max(0, over - balance), packs)
   const pending = offerOf(subscription.pending_plan)
   return {
     soFar: offer.price,
-    forecast: over === undefined ? undefined : offer.price + Math.round((over * offer.pack_rate) / 1_000),
-    over: over ?? 0,
+    forecast: isKnown ? offer.price + bought.price : undefined,
+    over,
+    bought: bought.credits,
     next: subscription.cancel_at_period_end
       ? undefined
       : { at: subscription.current_period_end, price: (pending ?? offer).price }

@@ -136,23 +136,34 @@ describe("what a plan costs", () => {
     grace_until: null
   }
 
-  it("is its price, and packs for what the pace needs beyond it", () => {
-    assert.deepStrictEqual(costOf({ plans, subscription }, 50_000, 0.5), {
+  const packs = [
+    { credits: 10_000, price: 800 },
+    { credits: 50_000, price: 4_000 }
+  ] as const
+  const billing = { balance: 0, packs, plans, subscription }
+
+  it("is its price, and whole packs for what the pace needs beyond it and the balance", () => {
+    assert.deepStrictEqual(costOf(billing, 50_000, 0.5), {
       soFar: 4_900,
-      forecast: 4_900 + 2_000,
+      forecast: 4_900 + 3 * 800,
       over: 25_000,
+      bought: 30_000,
       next: { at: subscription.current_period_end, price: 4_900 }
     })
-    assert.strictEqual(costOf({ plans, subscription }, 500, 0.01).forecast, undefined)
-    assert.strictEqual(
-      costOf({ plans, subscription: { ...subscription, pending_plan: "starter" } }, 0, 1).next?.price,
-      900
-    )
-    assert.strictEqual(
-      costOf({ plans, subscription: { ...subscription, cancel_at_period_end: true } }, 0, 1).next,
-      undefined
-    )
-    assert.deepStrictEqual(costOf({ plans, subscription: null }, 50_000, 0.5).forecast, 0)
+    const forecast = (changes: object, used: number, elapsed: number) =>
+      costOf({ ...billing, ...changes }, used, elapsed).forecast
+    assert.strictEqual(forecast({ balance: 15_000 }, 50_000, 0.5), 4_900 + 800)
+    assert.strictEqual(forecast({ balance: 25_000 }, 50_000, 0.5), 4_900)
+    assert.strictEqual(forecast({ packs: [] }, 50_000, 0.5), 4_900)
+    assert.strictEqual(forecast({}, 500, 0.01), undefined)
+    assert.strictEqual(forecast({ subscription: null }, 50_000, 0.5), 0)
+  })
+
+  it("is followed by an invoice for the pending plan, or by none after a cancellation", () => {
+    const next = (changes: object) =>
+      costOf({ ...billing, subscription: { ...subscription, ...changes } }, 0, 1).next?.price
+    assert.strictEqual(next({ pending_plan: "starter" }), 900)
+    assert.strictEqual(next({ cancel_at_period_end: true }), undefined)
   })
 
   it("leads to one recommended plan: the least above the own one, also if the operator gave it", () => {

@@ -2,7 +2,7 @@ import { call } from "../../api/client.ts"
 import type { Usage } from "../../api/routes.ts"
 import { now } from "../../app/clock.ts"
 import { useForm } from "../../app/useForm.ts"
-import { formatDayAndYear, formatMoment, formatMoney, formatNumber, formatRelative } from "../../format.ts"
+import { formatDayAndYear, formatMoment, formatMoney, formatNumber, formatRelative, plural } from "../../format.ts"
 import { type Billing, type Cost, costOf, planName } from "../../purchase.ts"
 import { Button } from "../ui/Button.tsx"
 import { Meter } from "../ui/Meter.tsx"
@@ -116,12 +116,12 @@ const elapsedOf = (usage: Usage | undefined): number => {
   return (now() - Date.parse(start)) / (Date.parse(end) - Date.parse(start))
 }
 
-const forecastNote = ({ forecast, over }: Cost): string =>
-  forecast === undefined
-    ? "too early to tell"
-    : over > 0
-      ? `with packs for ${formatNumber(over)} more searches at this pace`
-      : "enough searches at this pace"
+const forecastNote = ({ bought, forecast, over }: Cost): string => {
+  if (forecast === undefined) return "too early to tell"
+  if (over === 0) return "enough searches at this pace"
+  const needed = `${plural(over, "search", "searches")} beyond the quota at this pace`
+  return bought > 0 ? `with ${formatNumber(bought)} pack credits, for ${needed}` : needed
+}
 
 /** What this month costs, and what is charged next. */
 const Costs = ({ billing, usage }: { readonly billing: Billing; readonly usage: Usage | undefined }) => {
