@@ -269,6 +269,25 @@ Dashboard.describeDashboard("the log's rows", (it) => {
     })
   )
 
+  it.effect("say on a phone which key made each search", () =>
+    Effect.gen(function* () {
+      const person = yield* Dashboard.signedIn({ width: 390 })
+      const { page } = person
+      yield* Effect.promise(async () => {
+        const { secret } = await person.makeKey("shop-frontend")
+        await person.search(secret, "http caching")
+        for (const [path, heading] of [
+          ["/dashboard", "Overview"],
+          ["/dashboard/log", "Log"]
+        ] as const) {
+          await person.open(path, heading)
+          await page.getByRole("cell", { name: "shop-frontend" }).waitFor()
+          await Dashboard.expectAccessible(page)
+        }
+      })
+    })
+  )
+
   it.effect("are one click away from a bar of the chart, and several bars are a range", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()

@@ -140,9 +140,11 @@ export const LogPage = () => {
         lead={
           <>
             {`Charged searches and pages, newest first, in ${zone.value === "utc" ? "UTC" : localZone}.`}{" "}
-            <button type="button" class="textlink" onClick={() => setZone(zone.value === "utc" ? "local" : "utc")}>
-              {zone.value === "utc" ? "Show local time" : "Show UTC"}
-            </button>
+            {localZone !== "UTC" && (
+              <button type="button" class="textlink" onClick={() => setZone(zone.value === "utc" ? "local" : "utc")}>
+                {zone.value === "utc" ? "Show local time" : "Show UTC"}
+              </button>
+            )}
           </>
         }
         actions={

@@ -42,7 +42,7 @@ export const keyNameOf = (keys: ReadonlyArray<Key>, { key_id: id }: LoggedSearch
 
 const caller = (keys: ReadonlyArray<Key>): Column<LoggedSearch> => ({
   name: "Key and source",
-  isMinor: true,
+  isRoomy: true,
   cell: (entry) => (
     <span class="caller clip">
       <bdi>{keyNameOf(keys, entry)}</bdi> <span class="soft">{entry.source}</span>
@@ -60,10 +60,9 @@ const figures: ReadonlyArray<Column<LoggedSearch>> = [
     name: "Results",
     isFigure: true,
     isMinor: true,
-    isRoomy: true,
     cell: (entry) => (entry.kind === "page" ? "–" : formatNumber(entry.result_count))
   },
-  { name: "Credits", isFigure: true, isMinor: true, isRoomy: true, cell: ({ credits }) => formatNumber(credits) },
+  { name: "Credits", isFigure: true, isMinor: true, cell: ({ credits }) => formatNumber(credits) },
   { name: "Latency", isFigure: true, cell: (entry) => formatDuration(entry.duration_ms) }
 ]
 

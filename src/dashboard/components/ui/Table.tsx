@@ -5,10 +5,10 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   readonly isFigure?: boolean
   readonly isHeader?: boolean
-  /** Left out of the cards on phones, because the row's own page shows it. */
+  /** Left out of narrow tables and of the cards on phones, because the row's own page shows it. */
   readonly isMinor?: boolean
   readonly isNameHidden?: boolean
-  /** Left out where the table is narrow. */
+  /** Left out of the narrowest tables, but not of the cards on phones. */
   readonly isRoomy?: boolean
 }
 
