@@ -28,6 +28,10 @@ export const latencySample = 100
 export const latenciesOf = (entries: ReadonlyArray<{ readonly cached: boolean; readonly duration_ms: number }>) =>
   entries.filter(({ cached }) => !cached).map(({ duration_ms: ms }) => ms)
 
+export const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
+
+export const mean = (values: ReadonlyArray<number>): number => sum(values) / Math.max(1, values.length)
+
 export const percentile = (values: ReadonlyArray<number>, share: number): number | undefined => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
@@ -46,9 +50,9 @@ const verdictOf = (value: number, mean: number, slack: number): Verdict =>
 /** Twice the deviation of the days before, and at least a fifth of their mean, is unusual. */
 export const compareWithUsual = (today: number, days: ReadonlyArray<number>): Verdict => {
   if (days.length < minDays || days.every((value) => value === 0)) return undefined
-  const mean = days.reduce((all, value) => all + value, 0) / days.length
-  const deviation = Math.sqrt(days.reduce((all, value) => all + (value - mean) ** 2, 0) / days.length)
-  return verdictOf(today, mean, Math.max(2 * deviation, mean / 5))
+  const usual = mean(days)
+  const deviation = Math.sqrt(mean(days.map((value) => (value - usual) ** 2)))
+  return verdictOf(today, usual, Math.max(2 * deviation, usual / 5))
 }
 
 interface Failures {

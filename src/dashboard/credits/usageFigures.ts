@@ -119,6 +119,9 @@ export const parametersOf = ({ from, granularity, groupBy, range, to }: View, no
   to: range === "own" ? toMoment(to) : undefined
 })
 
+/** `to` is exclusive: a range that ends at midnight ends on the day before. */
+export const lastMoment = ({ to }: Pick<Usage, "to">): string => new Date(Date.parse(to) - 1).toISOString()
+
 export const stretches = ({ series }: Pick<Usage, "series">): ReadonlyArray<number> => [
   ...new Set(series.map(({ start }) => Date.parse(start)))
 ]

@@ -25,6 +25,7 @@ import {
   drawnGroups,
   type Group,
   groupsOf,
+  lastMoment,
   parametersOf,
   rangeOfBars,
   searchesIn,
@@ -105,7 +106,7 @@ const Latency = ({
   return (
     <>
       <Stat name="Median latency" value={shown(0.5)} note={note} />
-      <Stat name="95th percentile" value={shown(0.95)} note={note} />
+      <Stat name="p95 latency" value={shown(0.95)} note={note} />
     </>
   )
 }
@@ -148,6 +149,8 @@ interface ChartProps {
   readonly nameOf: NameOf
 }
 
+const spanOf = (usage: Usage): string => `${formatDayAndYear(usage.from)} to ${formatDayAndYear(lastMoment(usage))}`
+
 /** A click on a bar leads to its rows in the log. Dragging over several shows their range here. */
 const pick = (bars: Parameters<typeof rangeOfBars>[0], view: View, first: number, last: number): void => {
   const range = rangeOfBars(bars, first, last, now())
@@ -178,7 +181,7 @@ const Chart = ({ before, groups, nameOf, usage, view }: ChartProps) => {
   return (
     <StackedBars
       title={`Searches by ${usage.granularity} and ${view.groupBy}`}
-      description={`Searches by ${usage.granularity}, from ${formatDayAndYear(usage.from)} to ${formatDayAndYear(usage.to)}, split by ${view.groupBy}`}
+      description={`Searches by ${usage.granularity}, from ${spanOf(usage)}, split by ${view.groupBy}`}
       unit={units[usage.granularity]}
       height={280}
       series={series}
@@ -301,7 +304,7 @@ export const UsagePage = () => {
   const nameOf = namesOf(view.groupBy, keys)
   const groups = usage === undefined ? [] : visible(usage, view)
   const download = (): void => {
-    const days = usage === undefined ? "" : `${dayOf(usage.from)}-${dayOf(usage.to)}`
+    const days = usage === undefined ? "" : `${dayOf(usage.from)}-${dayOf(lastMoment(usage))}`
     saveCsv(`quarry-usage-${days}.csv`, csvOf(csvRows(groups, view, nameOf)))
   }
   const issues = state._tag === "failed" ? state.error.issues : {}
@@ -309,11 +312,7 @@ export const UsagePage = () => {
     <>
       <PageHeader
         title="Usage"
-        lead={
-          usage === undefined
-            ? "All times are in UTC."
-            : `${formatDayAndYear(usage.from)} to ${formatDayAndYear(usage.to)}. All times are in UTC.`
-        }
+        lead={usage === undefined ? "All times are in UTC." : `${spanOf(usage)}. All times are in UTC.`}
         actions={
           <Button disabled={groups.length === 0} onClick={download}>
             Download CSV

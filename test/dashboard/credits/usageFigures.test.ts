@@ -4,6 +4,7 @@ import {
   byKind,
   drawnGroups,
   groupsOf,
+  lastMoment,
   parametersOf,
   searchesIn,
   stretches,
@@ -49,6 +50,12 @@ describe("the usage page's address", () => {
   it("asks for no hours of a stretch that the API refuses by the hour", () => {
     assert.strictEqual(view("range=12m&granularity=hour").granularity, "month")
     assert.strictEqual(view("range=30d&granularity=hour").granularity, "hour")
+  })
+})
+
+describe("the end of a range", () => {
+  it("at midnight is on the day before", () => {
+    assert.strictEqual(lastMoment({ to: "2026-03-15T00:00:00.000Z" }), "2026-03-14T23:59:59.999Z")
   })
 })
 

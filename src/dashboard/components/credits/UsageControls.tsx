@@ -37,28 +37,19 @@ export interface UsageControlsProps {
 }
 
 const CustomRange = ({ issues, view }: Pick<UsageControlsProps, "issues" | "view">) => {
-  const [from, setFrom] = useState(view.from)
-  const [to, setTo] = useState(view.to)
+  const [range, setRange] = useState({ from: view.from, to: view.to })
+  const field = (name: "from" | "to") => ({
+    name,
+    type: "datetime-local" as const,
+    value: range[name],
+    onInput: (moment: string) => setRange({ ...range, [name]: moment }),
+    input: { required: true, max: "9999-12-31T00:00" }
+  })
+  const startIssue = issues.from?.replace("before to", "before the end")
   return (
-    <form class="controls" aria-label="Custom range" onSubmit={submitting(() => setQuery({ from, to }, {}))}>
-      <Field
-        label="From (UTC)"
-        name="from"
-        type="datetime-local"
-        value={from}
-        onInput={setFrom}
-        error={issues.from && `The start ${issues.from.replace("before to", "before the end")}.`}
-        input={{ required: true, max: "9999-12-31T00:00" }}
-      />
-      <Field
-        label="Until (UTC)"
-        name="to"
-        type="datetime-local"
-        value={to}
-        onInput={setTo}
-        error={issues.to && `The end ${issues.to}.`}
-        input={{ required: true, max: "9999-12-31T00:00" }}
-      />
+    <form class="controls" aria-label="Custom range" onSubmit={submitting(() => setQuery(range, {}))}>
+      <Field {...field("from")} label="From (UTC)" error={startIssue && `The start ${startIssue}.`} />
+      <Field {...field("to")} label="Until (UTC)" error={issues.to && `The end ${issues.to}.`} />
       <Button type="submit">Show</Button>
     </form>
   )

@@ -10,8 +10,10 @@ import {
   compareWithUsual,
   latenciesOf,
   latencySample,
+  mean,
   percentile,
   rateOf,
+  sum,
   type Verdict
 } from "../../credits/comparison.ts"
 import { burnDown, dayMs, startOfDay } from "../../credits/figures.ts"
@@ -63,11 +65,7 @@ const verdictText = (verdict: Verdict, usual: string): string =>
       ? `as usual (${usual})`
       : `${verdict} than usual (${usual})`
 
-const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
-
-const mean = (values: ReadonlyArray<number>): number => sum(values) / Math.max(1, values.length)
-
-const sparkOf = (values: ReadonlyArray<number>, format: (value: number) => string): Spark => ({
+const sparkOf = (format: (value: number) => string, values: ReadonlyArray<number>): Spark => ({
   values,
   text: `Last ${days} days: ${values.map(format).join(", ")}`
 })
@@ -93,7 +91,7 @@ const Credits = ({ usage, week }: { readonly usage: Usage | undefined; readonly 
       name="Credits left"
       value={formatNumber(left)}
       note={`${creditsNote(usage)}${packs}`}
-      spark={sparkOf(period.length > 0 ? period.slice(-days) : trial, formatNumber)}
+      spark={sparkOf(formatNumber, period.length > 0 ? period.slice(-days) : trial)}
     />
   )
 }
@@ -109,8 +107,8 @@ const Searches = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
         `${formatNumber(Math.round(mean(before)))} by this time`
       )}
       spark={sparkOf(
-        week.map(({ searches }) => searches),
-        formatNumber
+        formatNumber,
+        week.map(({ searches }) => searches)
       )}
     />
   )
@@ -129,7 +127,7 @@ const FailureRate = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
       value={today.searches === 0 ? "–" : formatPercent(rateOf(today))}
       note={`${formatNumber(today.failed)} failed, ${verdictText(verdict, formatPercent(rateOf(before)))}`}
       isBad={verdict === "higher"}
-      spark={sparkOf(week.map(rateOf), formatPercent)}
+      spark={sparkOf(formatPercent, week.map(rateOf))}
     />
   )
 }
@@ -142,11 +140,11 @@ const Latency = ({ week }: { readonly week: ReadonlyArray<Day> }) => {
   const verdict = today === undefined ? undefined : compareWithUsual(today, before)
   return (
     <Stat
-      name="95th percentile today"
+      name="p95 latency today"
       value={today === undefined ? "–" : formatDuration(today)}
       note={verdictText(verdict, formatDuration(mean(before)))}
       isBad={verdict === "higher"}
-      spark={sparkOf(values, formatDuration)}
+      spark={sparkOf(formatDuration, values)}
     />
   )
 }
