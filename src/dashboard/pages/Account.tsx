@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks"
 import { describeUserAgent } from "../../domain/accounts/userAgent.ts"
 import { call, explain } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
@@ -12,7 +11,7 @@ import { LeaveDialog } from "../components/LeaveDialog.tsx"
 import { Badge } from "../components/ui/Badge.tsx"
 import { Button } from "../components/ui/Button.tsx"
 import { Card } from "../components/ui/Card.tsx"
-import { ConfirmDialog } from "../components/ui/Dialog.tsx"
+import { ConfirmDialog, DialogButton } from "../components/ui/Dialog.tsx"
 import { Field } from "../components/ui/Field.tsx"
 import { Notice } from "../components/ui/Notice.tsx"
 import { PageHeader } from "../components/ui/PageHeader.tsx"
@@ -93,21 +92,19 @@ const EverywhereDialog = ({ onClose }: { readonly onClose: () => void }) => (
 
 const SessionsCard = () => {
   const sessions = useRoute("GET /v1/sessions", {})
-  const [isAsking, setAsking] = useState(false)
   return (
     <Card
       title="Sessions"
       isWide
       action={
-        <Button small onClick={() => setAsking(true)}>
+        <DialogButton small dialog={EverywhereDialog}>
           Sign out everywhere
-        </Button>
+        </DialogButton>
       }
     >
       <Loaded resource={sessions} height={110}>
         {({ sessions: list }) => <SessionTable list={list} sessions={sessions} />}
       </Loaded>
-      {isAsking && <EverywhereDialog onClose={() => setAsking(false)} />}
     </Card>
   )
 }
@@ -183,44 +180,36 @@ const DeleteDialog = ({ onClose }: { readonly onClose: () => void }) => (
   </ConfirmDialog>
 )
 
-const DeleteCard = () => {
-  const [isAsking, setAsking] = useState(false)
-  return (
-    <Card title="Delete account">
-      <div class="prose">
-        <p>
-          Revokes your keys, ends your sessions, disconnects your apps, and deletes your data. Records of charges are
-          kept without your name.
-        </p>
-        <div class="actions">
-          <Button kind="danger" onClick={() => setAsking(true)} disabled={me.value === undefined}>
-            Delete account
-          </Button>
-        </div>
+const DeleteCard = () => (
+  <Card title="Delete account">
+    <div class="prose">
+      <p>
+        Revokes your keys, ends your sessions, disconnects your apps, and deletes your data. Records of charges are kept
+        without your name.
+      </p>
+      <div class="actions">
+        <DialogButton kind="danger" disabled={me.value === undefined} dialog={DeleteDialog}>
+          Delete account
+        </DialogButton>
       </div>
-      {isAsking && <DeleteDialog onClose={() => setAsking(false)} />}
-    </Card>
-  )
-}
+    </div>
+  </Card>
+)
 
-const LeaveCard = () => {
-  const [isAsking, setAsking] = useState(false)
-  return (
-    <Card title="Leave account">
-      <div class="prose">
-        <p>
-          {`You are a ${role.value} of ${me.value?.email ?? "this account"}. Only an owner can export or delete the account.`}
-        </p>
-        <div class="actions">
-          <Button kind="danger" onClick={() => setAsking(true)}>
-            Leave account
-          </Button>
-        </div>
+const LeaveCard = () => (
+  <Card title="Leave account">
+    <div class="prose">
+      <p>
+        {`You are a ${role.value} of ${me.value?.email ?? "this account"}. Only an owner can export or delete the account.`}
+      </p>
+      <div class="actions">
+        <DialogButton kind="danger" dialog={LeaveDialog}>
+          Leave account
+        </DialogButton>
       </div>
-      {isAsking && <LeaveDialog onClose={() => setAsking(false)} />}
-    </Card>
-  )
-}
+    </div>
+  </Card>
+)
 
 export const AccountPage = () => (
   <>

@@ -196,6 +196,10 @@ export const KeysPage = () => {
     setAction(undefined)
     if (place.peek().query.has("create")) setQuery({ create: undefined })
   }
+  const onDone = (text: string, undo?: () => void): void => {
+    onChange(text, undo)
+    close()
+  }
   const create = (): void => setAction({ _tag: "create" })
   const active = lastOf(keys.state.value)?.api_keys.filter(isOpen) ?? []
   const isFull = active.filter((key) => key.revoked_at === null).length >= maxActiveKeys
@@ -235,7 +239,7 @@ export const KeysPage = () => {
         </Card>
       </div>
       {action && isOneOf("builders") && (
-        <Dialogs action={action} onChange={onChange} onGone={keys.reload} onClose={close} />
+        <Dialogs action={action} onChange={onChange} onDone={onDone} onGone={keys.reload} onClose={close} />
       )}
     </>
   )

@@ -27,7 +27,7 @@ type Action = { readonly _tag: "invite" | "leave" } | { readonly _tag: keyof typ
 interface RowProps {
   readonly member: Member
   readonly onAction: (action: Action) => void
-  readonly onChange: (text: string) => void
+  readonly onDone: (text: string) => void
 }
 
 const isSelf = ({ id }: Member): boolean => id === membership.value?.member_id
@@ -44,7 +44,7 @@ const itemsOf = ({ member, onAction }: RowProps): ReadonlyArray<MenuItem> => [
       }
 ]
 
-const Resend = ({ member: { email, id }, onChange }: RowProps) => {
+const Resend = ({ member: { email, id }, onDone }: RowProps) => {
   const { busy, run } = useForm()
   const resend = (): void =>
     run(
@@ -53,7 +53,7 @@ const Resend = ({ member: { email, id }, onChange }: RowProps) => {
         if (!result.ok) announce(`The invitation was not sent. ${result.error.message}`)
         return result
       },
-      () => onChange(`Sent the invitation to ${email} again.`)
+      () => onDone(`Sent the invitation to ${email} again.`)
     )
   return (
     <Button small busy={busy} label={`Resend the invitation to ${email}`} onClick={resend}>
@@ -106,13 +106,14 @@ export const MembersPage = () => {
   const members = useRoute("GET /v1/members", {})
   const [action, setAction] = useState<Action>()
   useFresh("members", members.reload)
-  const onChange = (text: string): void => {
+  const close = (): void => setAction(undefined)
+  const onDone = (text: string): void => {
     announce(text)
     changed("members")
     members.reload()
+    close()
   }
-  const close = (): void => setAction(undefined)
-  const shared = { onChange, onClose: close }
+  const shared = { onDone, onClose: close }
   const OneMemberDialog = action && "subject" in action ? dialogs[action._tag] : undefined
   return (
     <>
@@ -127,7 +128,7 @@ export const MembersPage = () => {
       />
       <Card title="Members and invitations">
         <Loaded resource={members} height={160}>
-          {({ members: all }) => <MemberTable members={all} onAction={setAction} onChange={onChange} />}
+          {({ members: all }) => <MemberTable members={all} onAction={setAction} onDone={onDone} />}
         </Loaded>
       </Card>
       {action?._tag === "invite" && <InviteDialog {...shared} />}

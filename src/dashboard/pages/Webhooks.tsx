@@ -122,13 +122,14 @@ export const WebhooksPage = () => {
   }
   const openId = place.value.query.get("webhook")
   const isDeletingOpen = action?._tag === "delete" && action.subject.id === openId
-  const onDialogChange = (text: string, undo?: () => void): void => {
+  const close = (): void => setAction(undefined)
+  const onDone = (text: string, undo?: () => void): void => {
     if (isDeletingOpen) setQuery({ webhook: undefined })
     onChange(text, undo)
+    close()
   }
   const open = lastOf(webhooks.state.value)?.webhooks.find(({ id }) => id === openId)
   const OneDialog = action && action._tag !== "create" ? dialogs[action._tag] : undefined
-  const close = (): void => setAction(undefined)
   return (
     <>
       <PageHeader
@@ -170,9 +171,9 @@ export const WebhooksPage = () => {
           </Loaded>
         </Card>
       </div>
-      {action?._tag === "create" && <CreateWebhookDialog onChange={onChange} onClose={close} />}
+      {action?._tag === "create" && <CreateWebhookDialog onDone={onDone} onClose={close} />}
       {OneDialog && action && action._tag !== "create" && (
-        <OneDialog subject={action.subject} onChange={onDialogChange} onClose={close} />
+        <OneDialog subject={action.subject} onChange={onChange} onDone={onDone} onClose={close} />
       )}
     </>
   )

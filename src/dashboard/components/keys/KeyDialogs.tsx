@@ -16,12 +16,15 @@ import { BoundsFields } from "./BoundsFields.tsx"
 type IssuedKey = Answer<"POST /v1/api-keys">
 
 export interface KeyDialogProps {
-  readonly onChange: (text: string, undo?: () => void) => void
+  /** Announces what was done, and closes the dialog. */
+  readonly onDone: (text: string, undo?: () => void) => void
   readonly onClose: () => void
 }
 
 export interface OneKeyDialogProps extends KeyDialogProps {
   readonly subject: Key
+  /** Announces a change after the dialog was closed. */
+  readonly onChange: (text: string) => void
   readonly onGone: () => void
 }
 
@@ -90,7 +93,7 @@ const hasBoundsIssue = (error: ApiError | undefined): boolean =>
 const templateIn = (): KeyTemplate =>
   keyTemplates.find(({ value }) => value === place.peek().query.get("create")) ?? keyTemplates[0]
 
-export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
+export const CreateKeyDialog = ({ onClose, onDone }: KeyDialogProps) => {
   const { busy, error, run } = useForm()
   const send = useCreation()
   const [template, setTemplate] = useState(templateIn)
@@ -104,8 +107,7 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
       () => send(body),
       (key) => {
         showKey(`Secret of ${key.name}`, key)
-        onChange(`Created ${key.name}.`)
-        onClose()
+        onDone(`Created ${key.name}.`)
       }
     )
   }
@@ -144,7 +146,7 @@ export const CreateKeyDialog = ({ onChange, onClose }: KeyDialogProps) => {
   )
 }
 
-export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDialogProps) => {
+export const BindKeyDialog = ({ onChange, onClose, onDone, onGone, subject }: OneKeyDialogProps) => {
   const { busy, error, run } = useForm()
   useGone(error, onGone)
   const { id, name } = subject
@@ -159,10 +161,7 @@ export const BindKeyDialog = ({ onChange, onClose, onGone, subject }: OneKeyDial
     }
     run(
       () => change(changeOf(initial, given)),
-      () => {
-        onChange(`Saved the limits of ${name}.`, undo)
-        onClose()
-      }
+      () => onDone(`Saved the limits of ${name}.`, undo)
     )
   }
   return (
@@ -184,7 +183,7 @@ const graces = [
   { value: "0", text: "immediately" }
 ]
 
-export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
+export const RotateKeyDialog = ({ onClose, onDone, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => {
   const { busy, error, run } = useForm()
   useGone(error, onGone)
   const [grace, setGrace] = useState("86400")
@@ -193,8 +192,7 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
       () => call("POST /v1/api-keys/{id}/rotate", { params: { id }, body: { grace_seconds: Number(grace) } }),
       (key) => {
         showKey(`New secret of ${name}`, key)
-        onChange(`Rotated ${key.name}.`)
-        onClose()
+        onDone(`Rotated ${key.name}.`)
       }
     )
   return (
@@ -225,7 +223,7 @@ export const RotateKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
   )
 }
 
-export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => (
+export const RevokeKeyDialog = ({ onClose, onDone, onGone, subject: { hint, id, name } }: OneKeyDialogProps) => (
   <ConfirmDialog
     title={`Revoke ${name}?`}
     name={name}
@@ -236,10 +234,7 @@ export const RevokeKeyDialog = ({ onChange, onClose, onGone, subject: { hint, id
       return result
     }}
     wordsOf={wordsOf}
-    onDone={() => {
-      onChange(`Revoked ${name}.`)
-      onClose()
-    }}
+    onDone={() => onDone(`Revoked ${name}.`)}
     onClose={onClose}
   >
     <p>

@@ -12,7 +12,8 @@ import { Field, SelectField } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 
 export interface MemberDialogProps {
-  readonly onChange: (text: string) => void
+  /** Announces what was done, and closes the dialog. */
+  readonly onDone: (text: string) => void
   readonly onClose: () => void
 }
 
@@ -31,17 +32,14 @@ const RoleField = ({ value, onChange }: { readonly value: Role; readonly onChang
   />
 )
 
-export const InviteDialog = ({ onChange, onClose }: MemberDialogProps) => {
+export const InviteDialog = ({ onClose, onDone }: MemberDialogProps) => {
   const { busy, error, run } = useForm()
   const [role, setRole] = useState<Role>("developer")
   const invite = (form: HTMLFormElement): void => {
     const { email = "" } = fieldsOf(form)
     run(
       () => call("POST /v1/members", { body: { email, role } }),
-      (member) => {
-        onChange(`Invited ${member.email}.`)
-        onClose()
-      }
+      (member) => onDone(`Invited ${member.email}.`)
     )
   }
   const issue = error?.issues.email
@@ -68,15 +66,14 @@ export const InviteDialog = ({ onChange, onClose }: MemberDialogProps) => {
   )
 }
 
-export const RoleDialog = ({ onChange, onClose, subject: { email, id, role: before } }: OneMemberDialogProps) => {
+export const RoleDialog = ({ onClose, onDone, subject: { email, id, role: before } }: OneMemberDialogProps) => {
   const { busy, error, run } = useForm()
   const [role, setRole] = useState<Role>(before)
   const change = (): void =>
     run(
       () => call("PATCH /v1/members/{id}", { params: { id }, body: { role } }),
       () => {
-        onChange(`${email} is now ${role}.`)
-        onClose()
+        onDone(`${email} is now ${role}.`)
         // The page is for owners only.
         if (id === membership.value?.member_id) void loadSession()
       }
@@ -92,7 +89,7 @@ export const RoleDialog = ({ onChange, onClose, subject: { email, id, role: befo
   )
 }
 
-export const LimitsDialog = ({ onChange, onClose, subject }: OneMemberDialogProps) => {
+export const LimitsDialog = ({ onClose, onDone, subject }: OneMemberDialogProps) => {
   const { busy, error, run } = useForm()
   const { email, id } = subject
   const initial = textOf(subject)
@@ -104,10 +101,7 @@ export const LimitsDialog = ({ onChange, onClose, subject }: OneMemberDialogProp
     }
     run(
       () => call("PATCH /v1/members/{id}", { params: { id }, body }),
-      () => {
-        onChange(`Saved the limits of ${email}.`)
-        onClose()
-      }
+      () => onDone(`Saved the limits of ${email}.`)
     )
   }
   const hasIssue = Object.keys(error?.issues ?? {}).some((path) => /^(?:budget|targets)\b/.test(path))
@@ -126,17 +120,14 @@ export const LimitsDialog = ({ onChange, onClose, subject }: OneMemberDialogProp
   )
 }
 
-export const RemoveDialog = ({ onChange, onClose, subject: { email, id, status } }: OneMemberDialogProps) => {
+export const RemoveDialog = ({ onClose, onDone, subject: { email, id, status } }: OneMemberDialogProps) => {
   const isInvited = status === "invited"
   return (
     <ConfirmDialog
       title={isInvited ? `Cancel the invitation of ${email}?` : `Remove ${email}?`}
       action={isInvited ? "Cancel invitation" : "Remove member"}
       request={() => call("DELETE /v1/members/{id}", { params: { id } })}
-      onDone={() => {
-        onChange(isInvited ? `Canceled the invitation of ${email}.` : `Removed ${email}.`)
-        onClose()
-      }}
+      onDone={() => onDone(isInvited ? `Canceled the invitation of ${email}.` : `Removed ${email}.`)}
       onClose={onClose}
     >
       {isInvited ? (

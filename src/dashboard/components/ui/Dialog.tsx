@@ -1,8 +1,8 @@
-import type { ComponentChildren } from "preact"
+import type { ComponentChildren, ComponentType } from "preact"
 import { useEffect, useId, useRef, useState } from "preact/hooks"
 import type { ApiError, Result } from "../../api/client.ts"
 import { submitting, useForm } from "../../app/useForm.ts"
-import { Button } from "./Button.tsx"
+import { Button, type ButtonProps } from "./Button.tsx"
 import { Field } from "./Field.tsx"
 import { Icon } from "./Icon.tsx"
 import { Notice } from "./Notice.tsx"
@@ -60,6 +60,21 @@ export const Dialog = ({ children, isSticky = false, onClose, title }: DialogPro
       {children}
       <Toasts within={id} />
     </dialog>
+  )
+}
+
+export interface DialogButtonProps extends Omit<ButtonProps, "onClick"> {
+  readonly dialog: ComponentType<Pick<DialogProps, "onClose">>
+}
+
+/** A button that opens a dialog. */
+export const DialogButton = ({ dialog: OpenDialog, ...button }: DialogButtonProps) => {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {isOpen && <OpenDialog onClose={() => setOpen(false)} />}
+    </>
   )
 }
 

@@ -12,12 +12,15 @@ import { EventChoice } from "./EventChoice.tsx"
 export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
 
 export interface WebhookDialogProps {
-  readonly onChange: (text: string, undo?: () => void) => void
+  /** Announces what was done, and closes the dialog. */
+  readonly onDone: (text: string, undo?: () => void) => void
   readonly onClose: () => void
 }
 
 export interface OneWebhookDialogProps extends WebhookDialogProps {
   readonly subject: Webhook
+  /** Announces a change after the dialog was closed. */
+  readonly onChange: (text: string) => void
 }
 
 const showWebhookSecret = (title: string, secret: string): void =>
@@ -59,15 +62,14 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
   )
 }
 
-export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) => {
+export const CreateWebhookDialog = ({ onClose, onDone }: WebhookDialogProps) => {
   const form = useForm()
   const create = (url: string, events: ReadonlyArray<EventType>): void =>
     form.run(
       () => call("POST /v1/webhooks", { body: { url, events } }),
       (issued) => {
         showWebhookSecret("Webhook secret", issued.secret)
-        onChange("Added the webhook.")
-        onClose()
+        onDone("Added the webhook.")
       }
     )
   return (
@@ -83,7 +85,7 @@ export const CreateWebhookDialog = ({ onChange, onClose }: WebhookDialogProps) =
   )
 }
 
-export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDialogProps) => {
+export const ChangeWebhookDialog = ({ onChange, onClose, onDone, subject }: OneWebhookDialogProps) => {
   const form = useForm()
   const params = { id: subject.id }
   const change = (url: string, events: ReadonlyArray<EventType>): void => {
@@ -96,10 +98,7 @@ export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDi
     }
     form.run(
       () => call("PATCH /v1/webhooks/{id}", { params, body: bodyOf({ url, events }) }),
-      () => {
-        onChange("Changed the webhook.", undo)
-        onClose()
-      }
+      () => onDone("Changed the webhook.", undo)
     )
   }
   return (
@@ -109,15 +108,14 @@ export const ChangeWebhookDialog = ({ onChange, onClose, subject }: OneWebhookDi
   )
 }
 
-export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => (
+export const RotateWebhookDialog = ({ onClose, onDone, subject: { id, url } }: OneWebhookDialogProps) => (
   <ConfirmDialog
     title="Rotate the secret?"
     action="Rotate secret"
     request={() => call("POST /v1/webhooks/{id}/rotate", { params: { id }, body: {} })}
     onDone={(issued) => {
       showWebhookSecret("New webhook secret", issued.secret)
-      onChange("Rotated the secret.")
-      onClose()
+      onDone("Rotated the secret.")
     }}
     onClose={onClose}
   >
@@ -127,15 +125,12 @@ export const RotateWebhookDialog = ({ onChange, onClose, subject: { id, url } }:
   </ConfirmDialog>
 )
 
-export const DeleteWebhookDialog = ({ onChange, onClose, subject: { id, url } }: OneWebhookDialogProps) => (
+export const DeleteWebhookDialog = ({ onClose, onDone, subject: { id, url } }: OneWebhookDialogProps) => (
   <ConfirmDialog
     title="Delete the webhook?"
     action="Delete webhook"
     request={() => call("DELETE /v1/webhooks/{id}", { params: { id } })}
-    onDone={() => {
-      onChange("Deleted the webhook.")
-      onClose()
-    }}
+    onDone={() => onDone("Deleted the webhook.")}
     onClose={onClose}
   >
     <p>
