@@ -10,8 +10,11 @@ import { codeOf } from "../test/support/accounts/totp.ts"
  * Makes the pictures of the documents from the running product: the first start of the embedded store, a sign-in with the link
  * that it prints, and searches through the API. Takes the main pages in light and dark, on a phone and in 4K into
  * `.screenshots`, for people to look at. Then makes the pictures that a test compares pages with. `npm run screenshots`
- * takes about three minutes and needs Chromium.
+ * takes about three minutes and needs Chromium. With `--documents` it makes the pictures of the documents only, and leaves
+ * those of the test as they are: the gate compares pages with them.
  */
+
+const documentsOnly = process.argv.includes("--documents")
 
 const root = join(import.meta.dirname, "..")
 const folder = join(root, "docs/images")
@@ -189,7 +192,7 @@ try {
   await signIn(context, link)
   await makeOperator(context)
   await takePictures(context)
-  await takeViews(browser, context, entryId)
+  if (!documentsOnly) await takeViews(browser, context, entryId)
 } finally {
   await browser.close()
   // At once: the store must not lose its directory while the server still loads documents into it.
@@ -198,8 +201,10 @@ try {
   rmSync(data, { recursive: true, force: true })
 }
 
-execFileSync("npx", ["vitest", "run", "test/dashboard/whole/pictures.system.test.ts"], {
-  cwd: root,
-  stdio: "inherit",
-  env: { ...process.env, QUARRY_UPDATE_PICTURES: "1" }
-})
+if (!documentsOnly) {
+  execFileSync("npx", ["vitest", "run", "test/dashboard/whole/pictures.system.test.ts"], {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, QUARRY_UPDATE_PICTURES: "1" }
+  })
+}
