@@ -5,6 +5,7 @@ const integration = "**/*.integration.test.ts"
 const dashboard = "dashboard/**/*.integration.test.ts"
 const layers = "layers/**/*.integration.test.ts"
 const system = "**/*.system.test.ts"
+const dashboardSystem = "dashboard/**/*.system.test.ts"
 
 // Tests that kill, freeze and time real servers get a second try in the gate, where other work can slow them by a factor of
 // four. `UnstableTests` lists each test that needed it. Tests in one process are deterministic and get none.
@@ -36,7 +37,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/quarry-tests` },
     // What the service logs matters only where a test fails.
     silent: "passed-only",
-    // Every test is in one of them. `npm test` runs all but the last, and `npm run test:all`, which the gate runs, all.
+    // Every test is in one of them. `npm test` runs all but the last two, and `npm run test:all`, which the gate runs, all.
     projects: [
       {
         extends: true,
@@ -80,8 +81,22 @@ export default defineConfig({
           isolate: false
         }
       },
+      // The other pages of the dashboard, with a shared browser and service too.
+      {
+        extends: true,
+        test: { name: "dashboard-system", include: [`test/${dashboardSystem}`], globalSetup, retry, isolate: false }
+      },
       // They need other programs, build the image, break a deployment under load, or measure it, which takes minutes.
-      { extends: true, test: { name: "system", include: [`test/${system}`], globalSetup, retry } }
+      {
+        extends: true,
+        test: {
+          name: "system",
+          include: [`test/${system}`],
+          exclude: [`test/${dashboardSystem}`],
+          globalSetup,
+          retry
+        }
+      }
     ],
     setupFiles: profiled ? ["./test/support/profile/use.ts"] : [],
     reporters: [

@@ -29,7 +29,7 @@ const install = (version: string): string => {
 }
 
 if (process.argv.includes("--earlier")) {
-  execFileSync("npx", ["vitest", "run", "test/agents/clients.test.ts"], {
+  execFileSync("npx", ["vitest", "run", "test/agents/clients.system.test.ts"], {
     stdio: "inherit",
     env: { ...process.env, AGENT_SDKS: earlier.map(install).join(delimiter) }
   })

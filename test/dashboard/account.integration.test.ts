@@ -188,4 +188,4 @@ const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
   )
 }
 
-for (const store of ["embedded", "postgres"] as const) Dashboard.describeDashboard("the account page", tests, store)
+Dashboard.describeDashboard("the account page", tests)

@@ -11,7 +11,7 @@ import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 /**
- * The dashboard as people use it: the real service over HTTP, and Chromium. The files of the project `dashboard` share the
+ * The dashboard as people use it: the real service over HTTP, and Chromium. The files of a project of the dashboard share the
  * modules of their worker, and with them one browser and one service with default settings. Each test has its own person.
  */
 

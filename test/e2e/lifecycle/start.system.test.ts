@@ -75,13 +75,6 @@ describe("a misspelled variable", () => {
           ]
         )
         assert.notInclude(stderr, "hunter2")
-        const failed = yield* (yield* start({ ...wrong, WORKERS: "2" })).ended
-        assert.strictEqual(failed.code, 1)
-        assert.include(
-          failed.stderr,
-          "quarry: DATABSE_URL is not a setting and is ignored. Did you mean DATABASE_URL?\n"
-        )
-        assert.notInclude(failed.stderr, "hunter2")
       }),
     timeout
   )
@@ -192,23 +185,6 @@ describe("npm start on the embedded default", () => {
     timeout
   )
 
-  it.live(
-    "a port in use is one line and exit 1; an interrupt is exit 0",
-    () =>
-      Effect.gen(function* () {
-        const env = { DATA_DIR: yield* EmbeddedStore.directory, PORT: `${yield* freePort}` }
-        const first = yield* start(env)
-        yield* first.said(listens)
-        const elsewhere = { ...env, DATA_DIR: yield* EmbeddedStore.directory }
-        const second = yield* Effect.flatMap(start(elsewhere), ({ ended }) => ended)
-        assert.strictEqual(second.code, 1)
-        assert.match(second.stderr, new RegExp(`^quarry: [^\\n]*EADDRINUSE[^\\n]*${env.PORT}[^\\n]*\\n$`))
-        first.kill("SIGINT")
-        assert.strictEqual((yield* first.ended).code, 0)
-      }),
-    timeout
-  )
-
   it.live.each(["HOST", "ADMIN_HOST"])(
     "an address that is not this machine's is one line and exit 1: %s",
     (name) =>
@@ -272,17 +248,6 @@ describe("npm start on the embedded default", () => {
         }
       }),
     timeout
-  )
-
-  it.live("wrong settings are listed and nothing starts", () =>
-    Effect.gen(function* () {
-      const { code, stderr, stdout } = yield* Effect.flatMap(
-        start({ PORT: "http", CACHE_TTL: "soon" }),
-        (it) => it.ended
-      )
-      assert.deepStrictEqual([code, stdout], [1, ""])
-      assert.match(stderr, /^quarry: PORT: got "http"; takes [^\n]*\nquarry: CACHE_TTL: got "soon"; takes [^\n]*\n$/)
-    })
   )
 })
 

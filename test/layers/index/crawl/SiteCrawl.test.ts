@@ -12,6 +12,7 @@ import { type CrawlOptions, crawl } from "../../../../src/layers/index/crawl/Sit
 import { type Document, DocumentIndex } from "../../../../src/services/index/DocumentIndex.ts"
 import { PageFetcher } from "../../../../src/services/pages/PageFetcher.ts"
 import { PageParser } from "../../../../src/services/pages/PageParser.ts"
+import { wholeStackRuns } from "../../../support/wholeStackRuns.ts"
 
 const origin = "https://site.test"
 
@@ -351,7 +352,7 @@ describe("R84: a crawl of 200 pages in which every fifth request fails", () => {
         fc.uniqueArray(fc.integer({ min: 100, max: pageCount - 1 }), { maxLength: 10 }),
         (hasSitemap, draws, deleted) => Effect.runPromise(faultyCrawl(hasSitemap, draws, deleted))
       ),
-      { numRuns: 100 }
+      { numRuns: wholeStackRuns }
     ))
 })
 

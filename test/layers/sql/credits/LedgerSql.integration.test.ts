@@ -16,6 +16,10 @@ import { Backdoor } from "../../../support/stores/Backdoor.ts"
 import { freshDatabase } from "../../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
+import { isGate } from "../../../support/wholeStackRuns.ts"
+
+/** Verifications while 50 callers search. */
+const verifications = isGate ? 40 : 5
 
 /** Replicas, each with a pool of its own, on one new database. */
 const replicas = Effect.fnUntraced(function* (count: number, concurrency: number) {
@@ -340,7 +344,7 @@ describeWithPostgres("LedgerSql with several replicas", () => {
             { concurrency: "unbounded" }
           )
         )
-        for (let n = 0; n < 40; n++) assert.deepStrictEqual(yield* ledger.verify, [])
+        for (let n = 0; n < verifications; n++) assert.deepStrictEqual(yield* ledger.verify, [])
         const sql = yield* SqlClient.SqlClient
         const [logged] = yield* sql<{ readonly count: number }>`select count(*)::int from queries`
         assert.isAbove(logged?.count ?? 0, 100)

@@ -48,6 +48,14 @@ const take = Effect.gen(function* () {
   return Buffer.concat(chunks)
 })
 
+let filled: Promise<Buffer> | undefined
+
+/** The backup of a filled embedded store, taken once. */
+const filledBackup = Effect.promise(() => {
+  filled ??= Effect.runPromise(inStore(embedded)(Effect.andThen(fill, take)))
+  return filled
+})
+
 const restore = (bytes: Uint8Array, overwrite = false) =>
   Effect.flatMap(Backups, (backups) => backups.restore(Stream.make(bytes), { overwrite }))
 
@@ -123,7 +131,7 @@ describe("a restore", () => {
     "refuses a store that holds data, and replaces it all with overwrite",
     () =>
       Effect.gen(function* () {
-        const bytes = yield* inStore(embedded)(Effect.andThen(fill, take))
+        const bytes = yield* filledBackup
         yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* fill
@@ -145,7 +153,7 @@ describe("a restore", () => {
     "refuses a database of another program, also with overwrite",
     () =>
       Effect.gen(function* () {
-        const bytes = yield* inStore(embedded)(Effect.andThen(fill, take))
+        const bytes = yield* filledBackup
         const error = yield* Effect.gen(function* () {
           yield* (yield* SqlClient.SqlClient)`create table theirs (id integer)`
           return yield* Effect.flip(restore(bytes, true))
@@ -173,7 +181,7 @@ describe("a restore", () => {
     "changes nothing where a backup is damaged, and check finds the same",
     () =>
       Effect.gen(function* () {
-        const bytes = yield* inStore(embedded)(Effect.andThen(fill, take))
+        const bytes = yield* filledBackup
         yield* Effect.gen(function* () {
           const text = gunzipSync(bytes).toString()
           const files: Array<readonly [string, Uint8Array, RegExp]> = [
@@ -213,7 +221,7 @@ describe("a restore", () => {
     "of a newer version's backup names that version",
     () =>
       Effect.gen(function* () {
-        const bytes = yield* inStore(embedded)(Effect.andThen(fill, take))
+        const bytes = yield* filledBackup
         const text = gunzipSync(bytes).toString().replace('"0001_initial"', '"0001_initial","9999_later"')
         const error = yield* Effect.flip(restore(gzipSync(text))).pipe(inStore(embedded))
         assert.match(error.message, /^The backup was made by version .*, which is newer/)
