@@ -17,7 +17,7 @@ import * as Store from "../support/Store.ts"
 import * as Subprocess from "../support/Subprocess.ts"
 
 const limits = {
-  /** Of all requests of a case together. Documents are parsed in threads of their own, and may take as much each. */
+  /** Of all requests of a case together. */
   growthMib: 100,
   /** Above quiet. Not checked in the short form, which runs on busy machines. */
   meMs: 50,
@@ -27,8 +27,6 @@ const limits = {
 
 /** Each case is asked for by this many requests at once. */
 const atOnce = 2
-
-const documents: ReadonlySet<BodyName> = new Set(["deep", "wide", "long"])
 
 /** Rows of the short form, which takes a minute. */
 const shortCases: ReadonlyArray<readonly [Place, ReadonlyArray<BodyName>]> = [
@@ -238,7 +236,7 @@ const check = Effect.fnUntraced(function* ({ cases, quiet }: Tried, isShort: boo
   const findings = yield* Findings
   for (const { body, growthMib, meP99, place, slowestPage } of cases) {
     const checks: ReadonlyArray<readonly [string, number, number]> = [
-      ["MiB of growth", growthMib, documents.has(body) ? limits.growthMib * atOnce : limits.growthMib],
+      ["MiB of growth", growthMib, limits.growthMib],
       ...(isShort
         ? []
         : ([

@@ -3,6 +3,7 @@ import { parse as parseHtml } from "parse5"
 import { parseDocument } from "yaml"
 import { readPublished } from "../../domain/options/published.ts"
 import {
+  type AttributeName,
   attribute as attributeOf,
   type Element,
   isElement,
@@ -48,7 +49,7 @@ const inline = new Set(
   )
 )
 
-const attribute = (element: Element | undefined, name: string): string =>
+const attribute = (element: Element | undefined, name: AttributeName): string =>
   (element && attributeOf(element, name)?.trim()) ?? ""
 
 const elementsOf = (root: Parent): ReadonlyArray<Element> => {

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os"
 import { Clock, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { type Document, type ParsedPage, ParseFailure } from "../../domain/pages/Page.ts"
-import { FairSlots } from "../../services/fairness/FairSlots.ts"
+import { FairSlots, type Gate } from "../../services/fairness/FairSlots.ts"
 import { PageParser } from "../../services/pages/PageParser.ts"
 import { ParserAllowance } from "../../services/pages/ParserAllowance.ts"
 import { observe } from "../../services/telemetry/Instrument.ts"
@@ -29,6 +29,8 @@ const limits = {
   abandoned: Duration.millis(200),
   /** Started only when one account uses all workers and another waits. */
   spareWorkers: 1,
+  /** A larger document may need most of a thread's heap. */
+  ordinary: { bytes: 1024 * 1024, tags: 40_000 },
   waiting: { items: 1_000, bytes: 64 * 1024 * 1024 }
 }
 
@@ -52,8 +54,10 @@ class Pool {
   })
 
   readonly giveBack = (thread: ParserThread): Effect.Effect<void> =>
-    Effect.sync(() => {
-      if (thread.isRunning()) this.#free.push(thread)
+    Effect.suspend(() => {
+      if (!thread.isRunning()) return thread.stop
+      this.#free.push(thread)
+      return Effect.void
     })
 
   readonly stopAll = Effect.suspend(() => Effect.forEach(this.#free, ({ stop }) => stop, { discard: true }))
@@ -63,6 +67,28 @@ const restartReasons = ["time", "memory", "abandoned", "crashed"] as const
 
 const restart = (thread: ParserThread, reason: (typeof restartReasons)[number]) =>
   Effect.andThen(Metric.update(pageParserRestarts.of(reason), 1), thread.stop)
+
+const lessThan = "<".charCodeAt(0)
+
+const isLarge = ({ bytes }: Document): boolean => {
+  let [tags, at] = [0, bytes.indexOf(lessThan)]
+  for (; at >= 0 && tags <= limits.ordinary.tags; tags++) at = bytes.indexOf(lessThan, at + 1)
+  return bytes.length > limits.ordinary.bytes || tags > limits.ordinary.tags
+}
+
+/** Lets one document in at a time. */
+const makeGate = (): Gate => {
+  let isTaken = false
+  return {
+    opensAt: (now) => (isTaken ? Number.POSITIVE_INFINITY : now),
+    enter: () => {
+      isTaken = true
+    },
+    leave: () => {
+      isTaken = false
+    }
+  }
+}
 
 const toPage = (reply: ParseReply, { url }: Document): Effect.Effect<ParsedPage, ParseFailure> => {
   if ("page" in reply) return Effect.succeed(reply.page)
@@ -100,6 +126,8 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
   Effect.gen(function* () {
     const pool = new Pool()
     const allowance = yield* ParserAllowance
+    // Several large documents together could need more memory than is left for the process.
+    const forLarge = makeGate()
     const slots = new FairSlots({
       slots: workers + limits.spareWorkers,
       slotsPerAccount: workers,
@@ -129,7 +157,8 @@ const make = ({ maxWait, workers }: PageParserOptions) =>
     const parse = (document: Document): Effect.Effect<ParsedPage, ParseFailure> =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const turn = slots.take({ payer: document.accountId, bytes: document.bytes.length })
+          const gate = isLarge(document) ? forLarge : undefined
+          const turn = slots.take({ payer: document.accountId, bytes: document.bytes.length, gate })
           const slot = yield* restore(
             Effect.timeoutOrElse(turn, { duration: maxWait, orElse: () => Effect.fail(timedOut) })
           )

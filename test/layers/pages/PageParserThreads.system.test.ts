@@ -129,11 +129,25 @@ describe("parser threads", () => {
       yield* parse(page("Text."))
       assert.strictEqual(started, 1)
       // On a busy machine it may take too long, and its thread is then replaced too.
-      yield* Effect.exit(parse(documentOf("<p>a".repeat(140_000))))
+      yield* Effect.exit(parse(documentOf("<p class=a id=b>a".repeat(90_000))))
       assert.strictEqual((yield* parse(page("Text."))).text, "Text.")
       assert.strictEqual(started, 2)
       process.off("worker", count)
     })
+  )
+
+  live(
+    "R83: only one large document is parsed at a time",
+    Effect.gen(function* () {
+      let started = 0
+      const count = () => void started++
+      process.on("worker", count)
+      const large = "<br>".repeat(41_000)
+      yield* Effect.all([parse(documentOf(`a${large}`, "a")), parse(documentOf(`b${large}`, "b"))], { concurrency: 2 })
+      assert.strictEqual(started, 1)
+      process.off("worker", count)
+    }),
+    { ...oneWorker, workers: 2 }
   )
 
   live(

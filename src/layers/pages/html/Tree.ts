@@ -12,14 +12,29 @@ export class DocumentTooLarge extends Error {}
 
 const limits = {
   /** More than a page of 5 MiB that people wrote has. The largest measured page has 90,000. */
-  elements: 150_000,
-  attributes: 500_000,
+  elements: 100_000,
+  /** Without those that are dropped. The largest measured page has 97,000. */
+  attributes: 250_000,
   /** Limited, because the parser searches all open elements at many tags. */
   open: 5_000,
   /** Deeper elements become text, so that recursive functions do not overflow the stack. */
   depth: 500,
   exactChildren: 4
 }
+
+const keptAttributes = [
+  ...["alt", "alttext", "aria-controls", "aria-expanded", "aria-hidden", "aria-label", "class", "colspan", "content"],
+  ...["data-bid", "data-code-block-lang", "data-code-lang", "data-enlighter-language", "data-footnote-backref"],
+  ...["data-lang", "data-language", "data-latex", "data-line", "data-line-number", "data-math-style", "data-pid"],
+  ...["data-sid", "data-syntaxhighlighter-params", "data-type", "datetime", "dir", "display", "encoding", "hidden"],
+  ...["href", "http-equiv", "id", "itemprop", "lang", "mode", "name", "open", "property", "pubdate", "rel", "role"],
+  ...["rowspan", "scope", "shadowrootmode", "slot", "src", "srcset", "start", "style", "title", "type", "xml:lang"]
+] as const
+
+/** The only attributes in a tree. Others, often most of a page's, would take a third of its memory. */
+export type AttributeName = (typeof keptAttributes)[number]
+
+const isKept: ReadonlySet<string> = new Set(keptAttributes)
 
 const htmlNamespace = "http://www.w3.org/1999/xhtml"
 
@@ -28,7 +43,7 @@ export const isText = (node: Node): node is Text => node.nodeName === "#text"
 /** Excludes SVG and MathML, some of whose elements have names of HTML. */
 export const isHtml = (element: Element): boolean => element.namespaceURI === htmlNamespace
 
-export const attribute = (element: Element, name: string): string | undefined =>
+export const attribute = (element: Element, name: AttributeName): string | undefined =>
   element.attrs.find((each) => each.name === name)?.value
 
 /** The element's classes and ID, as far as it has them. */
@@ -55,20 +70,40 @@ const appendChild = (parent: Parent, node: Node): void => {
   node.parentNode = parent
 }
 
+type Attributes = Element["attrs"]
+
+/** The copy has no room for more: parse5's lists reserve it for 17. */
+const keptOf = (attrs: Attributes): Attributes => attrs.filter(({ name }) => isKept.has(name)).slice()
+
+/** V8 keeps joined strings as a tree, which takes ten times the memory of its words, until a character is read. */
+const flattenString = (text: string): number => text.charCodeAt(0)
+
 const boundedAdapter = (): TreeAdapter<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> => {
   const count = new ElementCount()
   let open = 0
+  /** The parser adds to it word by word. */
+  let growing: Text | undefined
   return {
     ...defaultTreeAdapter,
     createElement: (name, namespace, attrs) => {
-      count.add(attrs.length)
-      return defaultTreeAdapter.createElement(name, namespace, attrs)
+      const kept = keptOf(attrs)
+      count.add(kept.length)
+      if (growing !== undefined) flattenString(growing.value)
+      growing = undefined
+      return defaultTreeAdapter.createElement(name, namespace, kept)
     },
+    createCommentNode: (text) => {
+      count.add(0)
+      return defaultTreeAdapter.createCommentNode(text)
+    },
+    adoptAttributes: (element, attrs) => defaultTreeAdapter.adoptAttributes(element, keptOf(attrs)),
     appendChild,
     insertText: (parent, text) => {
       const last = parent.childNodes.at(-1)
-      if (last !== undefined && isText(last)) last.value += text
-      else appendChild(parent, defaultTreeAdapter.createTextNode(text))
+      if (last !== undefined && isText(last)) {
+        last.value += text
+        growing = last
+      } else appendChild(parent, defaultTreeAdapter.createTextNode(text))
     },
     onItemPush: () => {
       if (++open > limits.open) throw new DocumentTooLarge()

@@ -1,7 +1,7 @@
 import { Readability } from "@mozilla/readability"
 import { parseHTML } from "linkedom"
 import { defaultTreeAdapter, html } from "parse5"
-import { attribute, type Element, isElement, isHtml, isText, type Parent } from "./Tree.ts"
+import { type AttributeName, attribute, type Element, isElement, isHtml, isText, type Parent } from "./Tree.ts"
 
 /** The part of linkedom's DOM used here. TypeScript's DOM library would make browser globals look available. */
 interface DomNode {
@@ -23,11 +23,10 @@ interface DomDocument {
   createTextNode(text: string): DomNode
 }
 
-const kept = new Set(
-  "class id role itemprop rel href src srcset alt title lang dir datetime colspan rowspan start scope data-lang data-language".split(
-    " "
-  )
-)
+const kept: ReadonlySet<string> = new Set<AttributeName>([
+  ...(["class", "id", "role", "itemprop", "rel", "href", "src", "srcset", "alt", "title", "lang", "dir"] as const),
+  ...(["datetime", "colspan", "rowspan", "start", "scope", "data-lang", "data-language"] as const)
+])
 
 /** A name that both parsers accept. Other elements become a `div`. */
 const plainName = /^[a-z][a-z0-9-]*$/
@@ -55,8 +54,8 @@ const fromDom = (from: DomNode, to: Element): Element => {
   return to
 }
 
-/** Above this, Readability takes too long. */
-const maxElements = 30_000
+/** Above this, Readability takes too long, and its DOM too much memory. */
+const maxElements = 20_000
 
 const countElements = (root: Parent): number => {
   let count = 0
@@ -74,7 +73,7 @@ export const findArticle = (body: Element, title: string): Element | undefined =
   const heading = document.createElement("title")
   heading.appendChild(document.createTextNode(title))
   document.head.appendChild(heading)
-  for (const name of ["class", "id"]) {
+  for (const name of ["class", "id"] as const) {
     const value = attribute(body, name)
     if (value !== undefined) document.body.setAttribute(name, value)
   }

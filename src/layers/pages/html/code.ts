@@ -48,7 +48,7 @@ const languageAttributes = [
   "data-code-lang",
   "data-code-block-lang",
   "data-enlighter-language"
-]
+] as const
 
 const languageStatedBy = (element: Element): string | undefined => {
   const given = languageAttributes.map((name) => attribute(element, name)).find((value) => value !== undefined)

@@ -65,7 +65,7 @@ interface Documents {
 const html: Documents = {
   deep: () => "<div>".repeat(400_000),
   /** Almost as many elements and attributes as a document may have. */
-  wide: () => `<table>${"<tr a b c><td a b c>a<td a b c d>b".repeat(49_900)}`,
+  wide: () => `<table>${"<tr class=a id=b><td class=a id=b>a<td class=a id=b rel=c>b".repeat(33_200)}`,
   long: () => `<p><a href="/${"a".repeat(2_400_000)}">${"b".repeat(2_400_000)}</a>`
 }
 
