@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8"
 import { Worker, type WorkerOptions } from "node:worker_threads"
 import { Deferred, Effect } from "effect"
 import type { ParseJob, ParseReply, ThreadMessage } from "./messages.ts"
@@ -47,7 +48,14 @@ const workerOptions: WorkerOptions = {
 
 const isOutOfMemory = (error: Error): boolean => "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
 
+/** Flags of the process, which `npm start` has, override the limits of its threads. They no longer affect its own heap. */
+const clearHeapFlags = () => {
+  setFlagsFromString("--max-old-space-size=0")
+  setFlagsFromString("--max-semi-space-size=0")
+}
+
 const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
+  clearHeapFlags()
   const worker = new Worker(new URL("./threadProgram.ts", import.meta.url), workerOptions)
   let running = true
   /** CPU time of the thread: now, and when the job started. */

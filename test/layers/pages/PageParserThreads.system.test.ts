@@ -1,5 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
+import { setFlagsFromString } from "node:v8"
+import type { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber } from "effect"
 import type { Document, ParsedPage, ParseFailure } from "../../../src/domain/pages/Page.ts"
@@ -133,6 +135,18 @@ describe("parser threads", () => {
       assert.strictEqual((yield* parse(page("Text."))).text, "Text.")
       assert.strictEqual(started, 2)
       process.off("worker", count)
+    })
+  )
+
+  live(
+    "R83: a thread's heap is limited, whatever flags the process was started with",
+    Effect.gen(function* () {
+      setFlagsFromString("--max-old-space-size=1024")
+      setFlagsFromString("--max-semi-space-size=32")
+      const started = new Promise<Worker>((resolve) => process.once("worker", resolve))
+      yield* parse(page("Text."))
+      const { heap_size_limit } = yield* Effect.promise(async () => (await started).getHeapStatistics())
+      assert.isBelow(heap_size_limit, 100 * 1024 * 1024)
     })
   )
 
