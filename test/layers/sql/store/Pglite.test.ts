@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Pglite from "../../../../src/layers/sql/store/Pglite.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
-import { isGate } from "../../../support/wholeStackRuns.ts"
 import { accountsConformance } from "../../conformance/accounts/Accounts.conformance.ts"
 import { billingConformance } from "../../conformance/billing/Billing.conformance.ts"
 import { holdsConformance } from "../../conformance/credits/Holds.conformance.ts"
@@ -42,7 +41,7 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
   describe("EventBooksSql", () => {
     eventsConformance(it)
     eventSecretsConformance(it)
-    eventQueuesConformance(it, { due: isGate ? 20_000 : 5_000 })
+    eventQueuesConformance(it, { due: 20_000 })
   })
   describe("QueryLogSql", () => queryLogConformance(it))
   describe("HoldsSql", () => holdsConformance(it))

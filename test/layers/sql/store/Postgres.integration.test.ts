@@ -1,7 +1,6 @@
 import { describe, layer } from "@effect/vitest"
 import * as Postgres from "../../../support/stores/Postgres.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
-import { isGate } from "../../../support/wholeStackRuns.ts"
 import { accountsConformance } from "../../conformance/accounts/Accounts.conformance.ts"
 import { billingConformance } from "../../conformance/billing/Billing.conformance.ts"
 import { holdsConformance } from "../../conformance/credits/Holds.conformance.ts"
@@ -41,7 +40,7 @@ Postgres.describeWithPostgres("Postgres", () => {
     describe("EventBooksSql", () => {
       eventsConformance(it)
       eventSecretsConformance(it)
-      eventQueuesConformance(it, { due: isGate ? 100_000 : 10_000 })
+      eventQueuesConformance(it, { due: 100_000 })
       concurrentTurns(it)
     })
     describe("QueryLogSql", () => queryLogConformance(it))
