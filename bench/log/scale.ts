@@ -1,5 +1,4 @@
 // Measures the upkeep of a long log: disk space, history, usage, `ledger verify` and retention.
-
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"

@@ -32,8 +32,9 @@ export interface Cost {
   readonly soFar: number
   /** For the period, if searches go on at this pace; undefined if it is too early to tell. */
   readonly forecast: number | undefined
-  /** Searches beyond the quota at this pace, and the pack credits to buy for those that the balance does not cover. */
+  /** Searches beyond the quota at this pace. */
   readonly over: number
+  /** Pack credits to buy for the part of `over` that the balance does not cover. */
   readonly bought: number
   readonly next: { readonly at: string; readonly price: number } | undefined
 }

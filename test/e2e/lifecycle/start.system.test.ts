@@ -75,6 +75,13 @@ describe("a misspelled variable", () => {
           ]
         )
         assert.notInclude(stderr, "hunter2")
+        const failed = yield* (yield* start({ ...wrong, WORKERS: "2" })).ended
+        assert.strictEqual(failed.code, 1)
+        assert.include(
+          failed.stderr,
+          "quarry: DATABSE_URL is not a setting and is ignored. Did you mean DATABASE_URL?\n"
+        )
+        assert.notInclude(failed.stderr, "hunter2")
       }),
     timeout
   )

@@ -1,4 +1,5 @@
 import { linesOf } from "../../credits/axis.ts"
+import { sum } from "../../credits/comparison.ts"
 import type { Granularity } from "../../credits/usageFigures.ts"
 import { formatNumber, formatStretch } from "../../format.ts"
 import { Table } from "../ui/Table.tsx"
@@ -51,8 +52,6 @@ const bottom = 22
 const top = 8
 const labelWidth = 64
 const maxBarWidth = 44
-
-const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
 
 const Stack = ({
   bar,

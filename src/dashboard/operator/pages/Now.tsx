@@ -11,6 +11,7 @@ import { Choice } from "../../components/ui/Choice.tsx"
 import { Icon } from "../../components/ui/Icon.tsx"
 import { PageHeader } from "../../components/ui/PageHeader.tsx"
 import { Loaded } from "../../components/ui/States.tsx"
+import { sum } from "../../credits/comparison.ts"
 import { dayMs } from "../../credits/figures.ts"
 import { formatNumber, formatStretch, plural } from "../../format.ts"
 import { ActButton } from "../acts.tsx"
@@ -42,8 +43,6 @@ const Problems = ({ problems }: Pick<State, "problems">) =>
       ))}
     </ul>
   )
-
-const sum = (values: ReadonlyArray<number>): number => values.reduce((all, value) => all + value, 0)
 
 const max = (values: ReadonlyArray<number | null>): number => Math.max(0, ...values.map((value) => value ?? 0))
 

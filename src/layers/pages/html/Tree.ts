@@ -13,7 +13,7 @@ export class DocumentTooLarge extends Error {}
 const limits = {
   /** More than a page of 5 MiB that people wrote has. The largest measured page has 90,000. */
   elements: 100_000,
-  /** Without those that are dropped. The largest measured page has 97,000. */
+  /** Of those in `keptAttributes`. The largest measured page has 97,000. */
   attributes: 250_000,
   /** Limited, because the parser searches all open elements at many tags. */
   open: 5_000,
