@@ -5,13 +5,16 @@ import type { Reporter, TestModule } from "vitest/node"
  */
 export const maxUnstable = 2
 
-/** Lists tests that passed at the second attempt, and fails the run if there are too many. */
+/** Lists tests that passed at the second attempt, with the error of the first, and fails the run if there are too many. */
 export default class UnstableTests implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
     const unstable = modules.flatMap((module) =>
       Array.from(module.children.allTests())
         .filter((test) => test.ok() && (test.diagnostic()?.retryCount ?? 0) > 0)
-        .map((test) => `${module.relativeModuleId} > ${test.fullName}`)
+        .map((test) => {
+          const [first] = test.result().errors ?? []
+          return `${module.relativeModuleId} > ${test.fullName}: ${first?.message ?? "no error"}`
+        })
     )
     for (const name of unstable) console.log(`Unstable: ${name}`)
     if (unstable.length <= maxUnstable) return

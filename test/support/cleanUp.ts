@@ -30,9 +30,12 @@ const removeDirectories = (run: string): void => {
 
 /** Names the databases and directories of a run of tests, and removes at its end those that its workers have left. */
 export default function setup(): () => Promise<void> {
-  // Each project of the configuration calls this.
-  process.env.QUARRY_TEST_RUN ??= `${Date.now().toString(36)}_`
-  const run = process.env.QUARRY_TEST_RUN
+  // Each project of the configuration calls this. A test may start a run of its own, as those of mutations do, which must
+  // not remove what belongs to the run around it.
+  const mine = `${process.pid}_`
+  const current = process.env.QUARRY_TEST_RUN
+  const run = current?.endsWith(mine) ? current : `${Date.now().toString(36)}_${mine}`
+  process.env.QUARRY_TEST_RUN = run
   return async () => {
     removeDirectories(run)
     await dropDatabases(run)

@@ -10,5 +10,5 @@ const providers = providing(() => Effect.succeed(found(1)))
 const options = { limiter: unlimited, billing: BillingStub.layer() }
 
 Postgres.describeWithPostgres("credentials on Postgres", () => {
-  layer(servicesOver(SqlStorage.layer(Postgres.layer), providers, options))(credentialTable)
+  layer(servicesOver(SqlStorage.layer(Postgres.layer), providers, options))("a deployment", credentialTable)
 })

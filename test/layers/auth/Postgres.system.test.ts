@@ -13,9 +13,9 @@ import { signInAbuseConformance } from "../conformance/accounts/SignInAbuse.conf
 
 const storage = SqlStorage.layer(Postgres.layer)
 
-/** A suite on a database of its own. */
+/** A suite on a database of its own. Without a name, `layer` closes too early where a test gets a second try. */
 const onPostgres = (name: string, suite: (it: Vitest.MethodsNonLive<Layer.Success<typeof storage>>) => void): void =>
-  Postgres.describeWithPostgres(`${name} on Postgres`, () => layer(storage)(suite))
+  Postgres.describeWithPostgres(`${name} on Postgres`, () => layer(storage)("a database", suite))
 
 // `npm test` runs these suites on the embedded store, whose SQL is the same.
 onPostgres("Apps", (it) => {

@@ -4,5 +4,5 @@ import * as SqlStorage from "../../support/stores/SqlStorage.ts"
 import { signInConformance } from "../conformance/accounts/SignIn.conformance.ts"
 
 Postgres.describeWithPostgres("SignInBetterAuth on Postgres", () => {
-  layer(SqlStorage.layer(Postgres.layer))(signInConformance)
+  layer(SqlStorage.layer(Postgres.layer))("a database", signInConformance)
 })
