@@ -74,11 +74,6 @@ describe("the first start of an embedded store", () => {
         const second = yield* complaint(yield* start(dataDir))
         assert.match(second, new RegExp(`in use by process (${making}|${completed.pid})\\.`))
         yield* answersItsCurlLine(completed)
-        // The other starter documents are loaded behind the first searches.
-        yield* Effect.repeat(
-          Effect.sync(() => existsSync(join(dataDir, "starter-index.unfinished"))),
-          { while: (isUnfinished) => isUnfinished, schedule: Schedule.spaced("200 millis") }
-        )
         assert.sameMembers(readdirSync(dataDir), ["postgres", "quarry.pid", "secrets.json", "starter-index.sha256"])
       }),
     timeout
