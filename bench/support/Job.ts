@@ -14,6 +14,8 @@ export interface Job {
   readonly protocol?: "2025-11-25" | "2026-07-28" | undefined
   /** True if each request has its own idempotency key. */
   readonly keyed?: boolean | undefined
+  /** True if the outcome lists each response that has a `traceresponse`. Only for closed loads. */
+  readonly traced?: boolean | undefined
   readonly seconds: number
   readonly shape: Closed | Paced
 }
@@ -39,6 +41,14 @@ export interface Outcome {
   /** Requests without a response. */
   readonly errors: number
   readonly latencyMs: Latency
+  readonly traces?: ReadonlyArray<Traced>
+}
+
+/** One response. Times are Unix milliseconds of the client. */
+export interface Traced {
+  readonly traceId: string
+  readonly sentAt: number
+  readonly receivedAt: number
 }
 
 export interface Latency {

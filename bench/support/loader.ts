@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { Agent, request as send } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import autocannon from "autocannon"
-import type { Closed, Job, Outcome, Paced } from "./Job.ts"
+import type { Closed, Job, Outcome, Paced, Traced } from "./Job.ts"
 import { makeTally } from "./Tally.ts"
 
 /*
@@ -55,18 +55,38 @@ interface Bounded {
   readonly reqsMade: number
 }
 
+const traceIdIn = /^00-([0-9a-f]{32})-/
+
+/** Notes each response of a client that names its trace. */
+const trace = (client: autocannon.Client, traces: Array<Traced>): void => {
+  let traceId: string | undefined
+  client.on("headers", ({ headers }) => {
+    // The parser lists names and values in turn, unlike the declared type.
+    const list = headers as unknown as ReadonlyArray<string>
+    traceId = traceIdIn.exec(list[list.indexOf("traceresponse") + 1] ?? "")?.[1]
+  })
+  client.on("response", (_status, _bytes, latencyMs) => {
+    const receivedAt = performance.timeOrigin + performance.now()
+    if (traceId !== undefined) traces.push({ traceId, sentAt: receivedAt - latencyMs, receivedAt })
+  })
+}
+
 /** Lets each client finish. autocannon itself would cut off requests in flight, which are charged but not counted. */
 const closed = async (job: Job, { connections }: Closed): Promise<Outcome> => {
   const tally = makeTally()
   const clients: Array<Bounded> = []
+  const traces: Array<Traced> = []
   const options = {
     connections,
     duration: job.seconds + 60,
     sampleInt: 100,
     timeout: 60,
     requests: [{ setupRequest: (request: autocannon.Request) => Object.assign(request, nextRequest(job)) }],
-    // The cast adds two fields that autocannon's client type does not declare.
-    setupClient: (client: autocannon.Client) => void clients.push(client as unknown as Bounded)
+    setupClient: (client: autocannon.Client) => {
+      // The cast adds two fields that autocannon's client type does not declare.
+      clients.push(client as unknown as Bounded)
+      if (job.traced === true) trace(client, traces)
+    }
   } satisfies Partial<autocannon.Options>
   // autocannon accepts several addresses according to its documentation, but not its type.
   const run = autocannon({ ...options, url: job.urls as unknown as string }, () => {})
@@ -76,7 +96,7 @@ const closed = async (job: Job, { connections }: Closed): Promise<Outcome> => {
   await sleep(job.seconds * 1000)
   for (const client of clients) client.responseMax = client.reqsMade
   await done
-  return tally.outcome()
+  return { ...tally.outcome(), ...(job.traced === true ? { traces } : {}) }
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
