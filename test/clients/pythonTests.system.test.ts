@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describeWithPython, python } from "../support/processes/Python.ts"
-import { freePort, spawned } from "../support/processes/Spawned.ts"
+import { startServer } from "../support/processes/Spawned.ts"
 import * as EmbeddedStore from "../support/stores/EmbeddedStore.ts"
 
 const timeout = 400_000
@@ -11,12 +11,7 @@ describeWithPython("quarry-client, the Python client", () => {
     "passes its own tests, also against a Quarry that runs",
     () =>
       Effect.gen(function* () {
-        const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], {
-          LOG_FORMAT: "json",
-          DATA_DIR: yield* EmbeddedStore.directory,
-          PORT: `${port}`
-        })
+        const { port, server } = yield* startServer({ DATA_DIR: yield* EmbeddedStore.directory })
         const [secret = ""] = /sk_live_\w+/.exec(yield* server.said("curl")) ?? []
         const { code, stderr } = yield* python(["-m", "unittest"], {
           QUARRY_TEST_URL: `http://127.0.0.1:${port}`,

@@ -1,10 +1,9 @@
 import { Effect, Redacted } from "effect"
 import * as Engine from "../../torture/support/Engine.ts"
 import * as Store from "../../torture/support/Store.ts"
-import { freePort, spawned } from "../support/processes/Spawned.ts"
+import { freePort, startServer } from "../support/processes/Spawned.ts"
 import { redisServer } from "../support/servers/RedisServer.ts"
 import * as Database from "../support/stores/Database.ts"
-import { pepper } from "../support/stores/SqlStorage.ts"
 
 /** The key of a new account. The operator's commands would be two processes. */
 const keyOn = Effect.fnUntraced(function* (url: Redacted.Redacted) {
@@ -18,18 +17,14 @@ const keyOn = Effect.fnUntraced(function* (url: Redacted.Redacted) {
 export const start = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const { name, url } = yield* Database.freshDatabase
   const redis = yield* redisServer
-  const [port, adminPort] = [yield* freePort, yield* freePort]
-  const env = {
-    DATABASE_URL: Redacted.value(url),
+  const adminPort = yield* freePort
+  const { port, server } = yield* startServer({
+    ...Database.settingsOf(url),
     REDIS_URL: Redacted.value(redis.url()),
-    AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: pepper,
-    LOG_FORMAT: "json",
     SEARXNG_URL: yield* Engine.start,
-    ...settings
-  }
-  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}`, ADMIN_PORT: `${adminPort}` })
-  yield* server.said("Quarry listens at ")
+    ...settings,
+    ADMIN_PORT: `${adminPort}`
+  })
   const secret = yield* keyOn(url)
   const send = (path: string, body?: unknown, key: string = secret) =>
     Effect.promise(async () => {

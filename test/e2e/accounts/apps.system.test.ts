@@ -10,7 +10,7 @@ import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprot
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { browser, describeWithChromium } from "../../support/processes/Chromium.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import * as AppCallback from "../../support/servers/AppCallback.ts"
 import * as Certificates from "../../support/servers/Certificates.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
@@ -68,15 +68,7 @@ const allow = async (page: Page, asked: URL) => {
 }
 
 const serverWith = Effect.fnUntraced(function* (env: Record<string, string> = {}) {
-  const port = yield* freePort
-  const process = yield* spawned("src/main.ts", [], {
-    LOG_FORMAT: "json",
-    DATA_DIR: yield* EmbeddedStore.directory,
-    PORT: `${port}`,
-    ...env
-  })
-  yield* process.said("Quarry listens at ")
-  const origin = `http://localhost:${port}`
+  const { origin } = yield* startServer({ DATA_DIR: yield* EmbeddedStore.directory, ...env })
   const send = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     Effect.promise(() =>
       fetch(`${origin}${path}`, {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 
 const demoOrigin = "https://www.example.com"
@@ -11,18 +11,12 @@ describe("callers over real HTTP", () => {
     "the demo, a subscriber and a person with their keys are admitted, and nothing of a deleted person is",
     () =>
       Effect.gen(function* () {
-        const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], {
-          LOG_FORMAT: "json",
+        const { origin } = yield* startServer({
           DATA_DIR: yield* EmbeddedStore.directory,
-          PORT: `${port}`,
-          ADMIN_PORT: "0",
           DEMO_ORIGIN: demoOrigin,
           MARKETPLACE_PROXY_SECRET: "old secret,new secret",
           MARKETPLACE_PLAN: "growth"
         })
-        yield* server.said("Quarry listens at ")
-        const origin = `http://localhost:${port}`
         const send = (method: string, path: string, headers: Record<string, string>, body?: unknown) =>
           Effect.promise(async () => {
             const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" }

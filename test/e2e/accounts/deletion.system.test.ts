@@ -1,23 +1,8 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { Effect } from "effect"
+import { startServer } from "../../support/processes/Spawned.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
-import { authSecret, pepper } from "../../support/stores/SqlStorage.ts"
-
-const start = Effect.fnUntraced(function* (database: Redacted.Redacted) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], {
-    PORT: `${port}`,
-    LOG_FORMAT: "json",
-    DATABASE_URL: Redacted.value(database),
-    AUTH_SECRET: authSecret,
-    KEY_PEPPER: pepper,
-    COMPAT: "tavily"
-  })
-  yield* server.said("Quarry listens at ")
-  return `http://localhost:${port}`
-})
 
 const send = (method: string, url: string, headers: Record<string, string>, body?: object) =>
   Effect.promise(async () => {
@@ -35,7 +20,8 @@ describeWithPostgres("an account that is deleted at one process", () => {
     () =>
       Effect.gen(function* () {
         const { url } = yield* freshDatabase
-        const [origin, other] = yield* Effect.all([start(url), start(url)], { concurrency: 2 })
+        const start = Effect.map(startServer({ ...settingsOf(url), COMPAT: "tavily" }), ({ origin }) => origin)
+        const [origin, other] = yield* Effect.all([start, start], { concurrency: 2 })
         const person = { email: "person@example.com", password: "correct horse battery staple", name: "A Person" }
         const signUp = yield* send("POST", `${origin}/api/auth/sign-up/email`, { origin }, person)
         const cookie = signUp.cookie.split(";", 1).join("")

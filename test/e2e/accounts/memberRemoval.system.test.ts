@@ -9,7 +9,7 @@ import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
 import * as Apps from "../../support/accounts/Apps.ts"
 import { makeBrowser, makeReplica } from "../../support/accounts/SignIn.ts"
 import { makeEmail } from "../../support/api/searches.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, redisServer } from "../../support/servers/RedisServer.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
@@ -72,14 +72,9 @@ describeWithPostgres("a removed member", () => {
             REDIS_URL: Redacted.value(redis.url()),
             BASE_URL: baseUrl,
             AUTH_SECRET: secret,
-            KEY_PEPPER: SqlStorage.pepper,
-            LOG_FORMAT: "json"
+            KEY_PEPPER: SqlStorage.pepper
           }
-          const start = Effect.gen(function* () {
-            const port = yield* freePort
-            yield* (yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })).said("Quarry listens at ")
-            return `http://localhost:${port}`
-          })
+          const start = Effect.map(startServer(env), ({ origin }) => origin)
           const replicas = [yield* start, yield* start, yield* start]
           const storage = SqlStorage.layer(PostgresSql.layer({ url, poolSize: 2 }))
           const team = yield* Effect.provide(makeTeam, Layer.provideMerge(members, storage), { local: true })

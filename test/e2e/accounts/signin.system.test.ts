@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { lastLink, mailServer } from "../../support/servers/MailServer.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 
@@ -9,14 +9,7 @@ describe("sign-in over real HTTP", () => {
     "a person signs up, is known by the cookie, and signs out",
     () =>
       Effect.gen(function* () {
-        const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], {
-          LOG_FORMAT: "json",
-          DATA_DIR: yield* EmbeddedStore.directory,
-          PORT: `${port}`
-        })
-        yield* server.said("Quarry listens at ")
-        const origin = `http://localhost:${port}`
+        const { origin, server } = yield* startServer({ DATA_DIR: yield* EmbeddedStore.directory })
         const send = (method: string, path: string, body?: string, headers: Record<string, string> = {}) =>
           Effect.promise(async () => {
             const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" }
@@ -89,15 +82,12 @@ describe("sign-in over real HTTP", () => {
     "with a mail server, the reader of an address's mail chooses its password, and opening the link changes nothing",
     () =>
       Effect.gen(function* () {
-        const [port, { port: smtp, said }] = [yield* freePort, yield* mailServer("220 test ESMTP")]
-        const server = yield* spawned("src/main.ts", [], {
+        const { port: smtp, said } = yield* mailServer("220 test ESMTP")
+        const { origin } = yield* startServer({
           DATA_DIR: yield* EmbeddedStore.directory,
-          PORT: `${port}`,
           SMTP_URL: `smtp://127.0.0.1:${smtp}`,
           EMAIL_FROM: "quarry@example.com"
         })
-        yield* server.said("Quarry listens at ")
-        const origin = `http://localhost:${port}`
         const send = (path: string, type?: string, body?: string) =>
           Effect.promise(async () => {
             const response = await fetch(`${origin}${path}`, {

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { fakeClock, faketimeLibrary } from "../../support/processes/faketime.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 if (faketimeLibrary === undefined && process.env.QUARRY_REQUIRE_SERVICES === "1") {
@@ -12,10 +12,7 @@ if (faketimeLibrary === undefined && process.env.QUARRY_REQUIRE_SERVICES === "1"
 }
 
 const replica = Effect.fnUntraced(function* (env: Record<string, string>) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], { LOG_FORMAT: "json", PORT: `${port}`, ...env })
-  const started = yield* server.said("Quarry listens at ")
-  assert.include(started, "Quarry listens at ")
+  const { port, server, started } = yield* startServer(env)
   const send = (method: string, path: string, headers: Record<string, string>, body?: object) =>
     Effect.promise(async () => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -41,12 +38,7 @@ describeWithPostgres("two replicas", () => {
       ([, { offset, side }]) =>
         Effect.gen(function* () {
           const { url } = yield* freshDatabase
-          const env = {
-            DATABASE_URL: Redacted.value(url),
-            BASE_URL: "http://quarry.test",
-            AUTH_SECRET: "a secret for tests, of 32 characters or more",
-            KEY_PEPPER: "a pepper for tests of 32 characters or more"
-          }
+          const env = { ...settingsOf(url), BASE_URL: "http://quarry.test" }
           const right = yield* replica(env)
           const wrong = yield* replica({ ...env, ...fakeClock(offset) })
           assert.match(wrong.started, new RegExp(`This machine's clock is (10d|9d 23h)[^.]* ${side} the database's`))

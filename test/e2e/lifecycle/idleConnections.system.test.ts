@@ -1,11 +1,11 @@
 import { assert, it } from "@effect/vitest"
-import { Clock, Effect, Redacted } from "effect"
+import { Clock, Effect, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { command } from "../../support/processes/Command.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { json, serve } from "../../support/servers/UpstreamServer.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const result = { url: "https://example.org/a", title: "A", content: "a", engine: "google", engines: ["google"] }
@@ -28,17 +28,8 @@ describeWithPostgres("a server without requests", () => {
       Effect.gen(function* () {
         const { name, url } = yield* freshDatabase
         const engine = yield* serve(json({ results: [result], unresponsive_engines: [] }))
-        const env = {
-          LOG_FORMAT: "json",
-          DATABASE_URL: Redacted.value(url),
-          SEARXNG_URL: engine.url,
-          CACHE_SIZE: "0",
-          AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests of 32 characters or more"
-        }
-        const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
-        yield* server.said("Quarry listens at ")
+        const env = { ...settingsOf(url), SEARXNG_URL: engine.url, CACHE_SIZE: "0" }
+        const { port } = yield* startServer(env)
         const quarry = (...args: ReadonlyArray<string>) =>
           Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
         const account = yield* quarry("account", "create", "--email", "a@example.org", "--plan", "business")

@@ -3,29 +3,22 @@ import { Effect, Redacted } from "effect"
 import * as Engine from "../../../torture/support/Engine.ts"
 import { call, connected, refusedCall } from "../../support/api/McpClient.ts"
 import { command } from "../../support/processes/Command.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, redisServer } from "../../support/servers/RedisServer.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const timeout = 120_000
-
-const listens = "Quarry listens at "
 
 describe("the official MCP client", () => {
   it.live(
     "connects with the first start's key, lists the tools and calls each of them",
     () =>
       Effect.gen(function* () {
-        const port = yield* freePort
-        const server = yield* spawned("src/main.ts", [], {
-          LOG_FORMAT: "json",
-          DATA_DIR: yield* EmbeddedStore.directory,
-          PORT: `${port}`
-        })
+        const { origin, server } = yield* startServer({ DATA_DIR: yield* EmbeddedStore.directory })
         const [secret = ""] = /sk_live_\w+/.exec(yield* server.said("curl")) ?? []
-        const { client, complaints } = yield* connected(secret, `http://localhost:${port}`)
+        const { client, complaints } = yield* connected(secret, origin)
         assert.strictEqual(client.getServerVersion()?.name, "quarry")
         const { tools } = yield* Effect.promise(() => client.listTools())
         assert.sameMembers(
@@ -57,21 +50,13 @@ describeWithPostgres("MCP on Postgres", () => {
           const { url } = yield* freshDatabase
           const redis = yield* redisServer
           const env = {
-            DATABASE_URL: Redacted.value(url),
+            ...settingsOf(url),
             REDIS_URL: Redacted.value(redis.url()),
-            AUTH_SECRET: "a secret for tests, of 32 characters or more",
-            KEY_PEPPER: "a pepper for tests of 32 characters or more",
-            SEARXNG_URL: yield* Engine.start,
-            LOG_FORMAT: "json"
+            SEARXNG_URL: yield* Engine.start
           }
           const cli = (...args: ReadonlyArray<string>) =>
             Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
-          const replica = Effect.gen(function* () {
-            const port = yield* freePort
-            const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
-            yield* server.said(listens)
-            return `http://localhost:${port}`
-          })
+          const replica = Effect.map(startServer(env), ({ origin }) => origin)
           const addresses = [yield* replica, yield* replica] as const
           const plan = ["--plan", "custom", "--quota", "12", "--concurrency", "1"]
           const { account_id } = yield* cli("account", "create", "--email", "ops@example.org", ...plan)

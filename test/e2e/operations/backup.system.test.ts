@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
+import { spawned, startServer, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import { emptyDatabase } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
@@ -22,13 +22,6 @@ const backup = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
     )
   )
 
-const serve = Effect.fnUntraced(function* (dataDir: string) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], { DATA_DIR: dataDir, PORT: `${port}`, LOG_FORMAT: "json" })
-  const said = yield* server.said("Quarry listens at ")
-  return { server, said, url: `http://127.0.0.1:${port}` }
-})
-
 const search = (url: string, key: string) =>
   Effect.promise(async () => {
     const headers = { authorization: `Bearer ${key}` }
@@ -44,10 +37,10 @@ describe("the backup of an embedded store", () => {
         const directory = yield* temporaryDirectory
         const copy = join(directory, "copy")
         const restored = join(directory, "restored")
-        const first = yield* serve(dataDir)
+        const first = yield* startServer({ DATA_DIR: dataDir })
         const announced = yield* first.server.said("sk_live_")
         const [key = ""] = /sk_live_\w+/.exec(announced) ?? []
-        assert.strictEqual(yield* search(first.url, key), 200)
+        assert.strictEqual(yield* search(first.origin, key), 200)
 
         const busy = yield* backup({ DATA_DIR: dataDir }, "take", copy)
         assert.strictEqual(busy.code, 1)
@@ -63,8 +56,8 @@ describe("the backup of an embedded store", () => {
           ({ ended }) => ended
         )
         assert.deepStrictEqual(JSON.parse(verified.stdout), { ok: true, discrepancies: [] })
-        const second = yield* serve(restored)
-        assert.strictEqual(yield* search(second.url, key), 200)
+        const second = yield* startServer({ DATA_DIR: restored })
+        assert.strictEqual(yield* search(second.origin, key), 200)
       }),
     timeout
   )

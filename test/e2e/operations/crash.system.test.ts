@@ -1,10 +1,10 @@
 import { assert, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Redacted } from "effect"
+import { Clock, Effect, Fiber, type Redacted } from "effect"
 import { command } from "../../support/processes/Command.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { describeWithServers, postgresServer } from "../../support/servers/PostgresServer.ts"
 import { type Answer, json, serve } from "../../support/servers/UpstreamServer.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const result = { url: "https://example.org/a", title: "A", content: "a", engine: "google", engines: ["google"] }
@@ -22,22 +22,12 @@ const makeEngine = Effect.gen(function* () {
 })
 
 const makeEnv = (database: Redacted.Redacted, engine: string) => ({
-  DATABASE_URL: Redacted.value(database),
+  ...settingsOf(database),
   SEARXNG_URL: engine,
-  AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests of 32 characters or more",
-  CACHE_SIZE: "0",
-  LOG_FORMAT: "json"
+  CACHE_SIZE: "0"
 })
 
 type Env = ReturnType<typeof makeEnv>
-
-const start = Effect.fnUntraced(function* (env: Env) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
-  yield* server.said("Quarry listens at ")
-  return { server, url: `http://127.0.0.1:${port}` }
-})
 
 const quarry = (env: Env, ...args: ReadonlyArray<string>) =>
   Effect.map(command(env, ...args, "--json"), ({ code, stdout }) => ({ code, json: JSON.parse(stdout) }))
@@ -79,19 +69,19 @@ describeWithPostgres("a replica that is killed in a batch", () => {
         const engine = yield* makeEngine
         const { url: database } = yield* freshDatabase
         const env = makeEnv(database, engine.url)
-        const first = yield* start(env)
-        const second = yield* start(env)
+        const first = yield* startServer(env)
+        const second = yield* startServer(env)
         const { account, secret } = yield* makeKey(env)
         yield* engine.set(() => {})
         const lost = yield* Effect.forkChild(
-          Effect.exit(Effect.tryPromise(() => sendBatch(first.url, secret, rows(3))))
+          Effect.exit(Effect.tryPromise(() => sendBatch(first.origin, secret, rows(3))))
         )
         while (engine.open() === 0) yield* Effect.sleep("50 millis")
         first.server.kill("SIGKILL")
         yield* first.server.ended
         const killedAt = yield* Clock.currentTimeMillis
         yield* engine.set(found)
-        const retried = yield* Effect.promise(() => sendBatch(second.url, secret, rows(3)))
+        const retried = yield* Effect.promise(() => sendBatch(second.origin, secret, rows(3)))
         const seconds = ((yield* Clock.currentTimeMillis) - killedAt) / 1000
         console.log(`The retry was answered ${seconds} s after the kill.`)
         assert.deepStrictEqual([retried.status, retried.body.succeeded], [200, 3])
@@ -111,12 +101,12 @@ describeWithServers("a database that is paused in a batch", () => {
         const engine = yield* makeEngine
         const database = yield* postgresServer
         const env = makeEnv(database.url, engine.url)
-        const first = yield* start(env)
-        const second = yield* start(env)
+        const first = yield* startServer(env)
+        const second = yield* startServer(env)
         const { account, secret } = yield* makeKey(env)
         // Five rows at once, each for 5 seconds: the batch goes on when the pause has ended.
         yield* engine.set((received, response) => void setTimeout(() => found(received, response), 5_000))
-        const batch = yield* Effect.forkChild(Effect.promise(() => sendBatch(first.url, secret, rows(50))))
+        const batch = yield* Effect.forkChild(Effect.promise(() => sendBatch(first.origin, secret, rows(50))))
         while (engine.open() === 0) yield* Effect.sleep("50 millis")
         yield* database.frozen(Effect.sleep("30 seconds"))
         yield* Effect.sleep("12 seconds")

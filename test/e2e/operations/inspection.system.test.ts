@@ -6,29 +6,20 @@ import type { ReplicaStatus } from "../../../src/domain/operations/Status.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import * as Engine from "../../../torture/support/Engine.ts"
 import { command } from "../../support/processes/Command.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
-import { emptyDatabase } from "../../support/stores/Database.ts"
+import { freePort, startServer } from "../../support/processes/Spawned.ts"
+import { emptyDatabase, settingsOf } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const timeout = 360_000
 
 const makeEnv = Effect.map(Effect.all([emptyDatabase, Engine.start]), ([{ url }, engine]) => ({
-  DATABASE_URL: Redacted.value(url),
+  ...settingsOf(url),
   SEARXNG_URL: engine,
-  AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests of 32 characters or more",
   QUARRY_COMMIT: "1a2b3c4",
   LOG_FORMAT: "json",
   DRAIN_DELAY: "0"
 }))
-
-const serve = Effect.fnUntraced(function* (env: Record<string, string>) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
-  yield* server.said("Quarry listens at ")
-  return { server, url: `http://127.0.0.1:${port}` }
-})
 
 const quarry = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
   Effect.map(command(env, ...args, "--json"), ({ code, stderr, stdout }) => ({
@@ -72,11 +63,11 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         assert.strictEqual(early.code, 1)
         assert.match(early.stderr, /^quarry: The database is empty: start the server, or run `[^`]* migrate`\.\n$/)
 
-        const [first, second] = yield* Effect.all([serve(env), serve(env)], { concurrency: 2 })
+        const [first, second] = yield* Effect.all([startServer(env), startServer(env)], { concurrency: 2 })
         const { json: account } = yield* quarry(env, "account", "create", "--email", "ops@example.org")
         const { json: key } = yield* quarry(env, "key", "create", "--account", account.account_id, "--name", "ci")
         const requestId = randomUUID()
-        yield* sendBatch(first.url, key.secret, requestId)
+        yield* sendBatch(first.origin, key.secret, requestId)
 
         const { json: request } = yield* quarry(env, "request", "show", "--id", requestId.toUpperCase())
         assert.deepInclude(request, {
@@ -113,7 +104,7 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
         assert.deepStrictEqual(status.providers[0].replicas, { closed: 2, open: 0, half_open: 0 })
         assert.deepStrictEqual(
           new Set(status.replicas.map((it: ReplicaStatus) => `${it.address} ${it.commit}`)),
-          new Set([first.url, second.url].map((url) => `${url.slice("http://".length)} 1a2b3c4`))
+          new Set([first, second].map(({ port }) => `127.0.0.1:${port} 1a2b3c4`))
         )
 
         second.server.kill("SIGTERM")
@@ -129,7 +120,7 @@ describeWithPostgres("what the operator looks at, of replicas on Postgres", () =
           /No replica is running\.\nReplica rep_\w+ at .* has been silent for/
         )
         const [crashed] = silent.json.replicas
-        yield* serve(env)
+        yield* startServer(env)
         const restarted = yield* quarry(env, "status")
         assert.deepStrictEqual([restarted.code, restarted.json.problems], [0, []])
         const [, successor] = restarted.json.replicas
@@ -152,7 +143,7 @@ describe("what the operator looks at, of a server on the embedded database", () 
       Effect.gen(function* () {
         const adminPort = yield* freePort
         const env = { DATA_DIR: yield* EmbeddedStore.directory, ADMIN_PORT: `${adminPort}`, LOG_FORMAT: "json" }
-        yield* serve(env)
+        yield* startServer(env)
         const { code, json } = yield* quarry(env, "status")
         assert.deepStrictEqual([code, json.ok, json.replicas.length], [0, true, 1])
         assert.deepInclude(json.database, { kind: "embedded", reachable: true, connections: null })

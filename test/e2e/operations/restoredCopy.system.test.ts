@@ -1,11 +1,11 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted, Schedule } from "effect"
+import { Effect, type Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { mailServer } from "../../support/servers/MailServer.ts"
 import { json, serve, text } from "../../support/servers/UpstreamServer.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const person = { email: "person@example.com", password: "correct horse battery staple", name: "A Person" }
@@ -26,10 +26,7 @@ const receivers = Effect.gen(function* () {
 
 /** A person with a browser at a server. */
 const start = Effect.fnUntraced(function* (env: Record<string, string>) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], { ...env, PORT: `${port}` })
-  yield* server.said("Quarry listens at ")
-  const origin = `http://localhost:${port}`
+  const { origin, server } = yield* startServer(env)
   let cookie = ""
   const send = (method: "GET" | "POST", path: string, body?: object) =>
     Effect.promise(async () => {
@@ -85,13 +82,7 @@ describeWithPostgres("a server on a restored copy", () => {
       Effect.gen(function* () {
         const { url } = yield* freshDatabase
         const { counts, hook, port, provider } = yield* receivers
-        const env = {
-          LOG_FORMAT: "json",
-          DATABASE_URL: Redacted.value(url),
-          AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests of 32 characters or more",
-          WEBHOOKS_ALLOW_PRIVATE: "true"
-        }
+        const env = { ...settingsOf(url), WEBHOOKS_ALLOW_PRIVATE: "true" }
         const before = yield* start({ ...env, QUARRY_BACKGROUND: "off" })
         assert.strictEqual((yield* before.send("POST", "/api/auth/sign-up/email", person)).status, 200)
         assert.strictEqual((yield* before.send("POST", "/v1/webhooks", { url: hook.url })).status, 201)

@@ -3,7 +3,7 @@ import { Effect, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { command } from "../../support/processes/Command.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
 import { freshDatabase } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
@@ -16,13 +16,6 @@ const both = {
   KEY_PEPPER: `${after.KEY_PEPPER},${before.KEY_PEPPER}`,
   AUTH_SECRET: `${after.AUTH_SECRET},${before.AUTH_SECRET}`
 }
-
-const start = Effect.fnUntraced(function* (env: Record<string, string>) {
-  const port = yield* freePort
-  const server = yield* spawned("src/main.ts", [], { PORT: `${port}`, ...env })
-  assert.include(yield* server.said("Quarry listens at "), "Quarry listens at ")
-  return { port, server }
-})
 
 const send = async (port: number, method: string, path: string, headers: Record<string, string>, body?: object) => {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -57,9 +50,9 @@ describeWithPostgres("secrets that are rotated", () => {
       Effect.gen(function* () {
         const { base, quarry, statusOf } = yield* deployment
         const ports: Array<number> = []
-        const servers: Array<Effect.Success<ReturnType<typeof start>>["server"]> = []
+        const servers: Array<Effect.Success<ReturnType<typeof startServer>>["server"]> = []
         for (let index = 0; index < 2; index++) {
-          const { port, server } = yield* start({ ...base, ...before })
+          const { port, server } = yield* startServer({ ...base, ...before })
           ports[index] = port
           servers[index] = server
         }
@@ -92,7 +85,7 @@ describeWithPostgres("secrets that are rotated", () => {
             const port = ports.splice(index, 1)[0] ?? 0
             yield* Effect.sleep("500 millis")
             servers[index]?.kill("SIGTERM")
-            const started = yield* start({ ...base, ...secrets })
+            const started = yield* startServer({ ...base, ...secrets })
             assert.notStrictEqual(started.port, port)
             ports.splice(index, 0, started.port)
             servers[index] = started.server
@@ -105,7 +98,7 @@ describeWithPostgres("secrets that are rotated", () => {
           assert.isDefined(port)
           yield* Effect.sleep("500 millis")
           servers[0]?.kill("SIGTERM")
-          const started = yield* start({ ...base, ...both })
+          const started = yield* startServer({ ...base, ...both })
           ports.splice(0, 0, started.port)
           servers[0] = started.server
           return yield* quarry(both, "secrets", "rotate")
@@ -144,7 +137,7 @@ describeWithPostgres("secrets that are rotated", () => {
     () =>
       Effect.gen(function* () {
         const { base, quarry, statement, statusOf } = yield* deployment
-        const first = yield* start({ ...base, ...before })
+        const first = yield* startServer({ ...base, ...before })
         const person = { email: "p@example.com", password: "correct horse battery staple", name: "P" }
         const signUp = yield* Effect.promise(() => send(first.port, "POST", "/api/auth/sign-up/email", {}, person))
         assert.strictEqual(signUp.status, 200, signUp.text)
@@ -159,7 +152,7 @@ describeWithPostgres("secrets that are rotated", () => {
           /^quarry: KEY_PEPPER is not the secret that the API keys of this database were made with\. Set that secret again;.*\n$/
         )
 
-        const second = yield* start({ ...base, ...both })
+        const second = yield* startServer({ ...base, ...both })
         const session = (port: number, presented: string) =>
           Effect.promise(async () => {
             const usage = await send(port, "GET", "/v1/usage", { cookie: presented })
@@ -186,7 +179,7 @@ describeWithPostgres("secrets that are rotated", () => {
         }).pipe(Effect.repeat({ until: ({ remaining }) => remaining === 0, schedule: Schedule.spaced("1 second") }))
         assert.strictEqual((yield* quarry(both, "secrets", "finish")).code, 0)
         second.server.kill("SIGTERM")
-        const third = yield* start({ ...base, ...after })
+        const third = yield* startServer({ ...base, ...after })
         assert.deepInclude(yield* session(third.port, renewed.cookie ?? ""), { usage: 200, knows: true })
         assert.deepInclude(yield* session(third.port, cookie), { usage: 401, knows: false })
       }),

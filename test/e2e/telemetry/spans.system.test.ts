@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { command } from "../../support/processes/Command.ts"
-import { freePort, spawned, temporaryDirectory } from "../../support/processes/Spawned.ts"
+import { startServer, temporaryDirectory } from "../../support/processes/Spawned.ts"
 import * as Collector from "../../support/servers/Collector.ts"
 import * as UpstreamServer from "../../support/servers/UpstreamServer.ts"
 import * as Database from "../../support/stores/Database.ts"
@@ -18,11 +18,6 @@ const engines = UpstreamServer.serve((received, response) => {
   const rows = [{ url: "https://example.test/", title: "Title", content: "Snippet", engine, engines: [engine] }]
   UpstreamServer.json({ results: rows, unresponsive_engines: [] })(received, response)
 })
-
-const secrets = {
-  AUTH_SECRET: "a secret for tests, of 32 characters or more",
-  KEY_PEPPER: "a pepper for tests of 32 characters or more"
-}
 
 const json = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
   Effect.map(command(env, ...args, "--json"), ({ stdout }) => JSON.parse(stdout))
@@ -47,20 +42,16 @@ const exported = Effect.gen(function* () {
       }
     })
   )
-  const port = `${yield* freePort}`
-  const env = { ...secrets, DATABASE_URL: Redacted.value(url) }
-  const process = yield* spawned("src/main.ts", [], {
+  const env = Database.settingsOf(url)
+  const { port, server } = yield* startServer({
     ...env,
-    PORT: port,
     QUARRY_PROVIDERS: file,
     PROVIDER_TIMEOUT: "3 seconds",
     BULK_BUDGET: "4500 millis",
-    LOG_FORMAT: "json",
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_TRACES_SAMPLER: "always_on",
     OTEL_BSP_SCHEDULE_DELAY: "100"
   })
-  yield* process.said("Quarry listens at ")
   const { account_id } = yield* json(env, "account", "create", "--email", "a@example.org", "--plan", "starter")
   const { secret } = yield* json(env, "key", "create", "--account", account_id, "--name", "ci")
   const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" }
@@ -76,8 +67,8 @@ const exported = Effect.gen(function* () {
   yield* Effect.promise(() =>
     fetch(`http://127.0.0.1:${port}/v1/bulk`, { method: "POST", headers, body: JSON.stringify({ queries }) })
   )
-  process.kill("SIGTERM")
-  yield* process.ended
+  server.kill("SIGTERM")
+  yield* server.ended
   return collector
 })
 

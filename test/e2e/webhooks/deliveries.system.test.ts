@@ -1,13 +1,13 @@
 import { createHmac, randomUUID } from "node:crypto"
 import { Agent, request } from "node:http"
 import { assert, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { cpuMs } from "../../../torture/support/Subprocess.ts"
 import { fakePolar, webhookSecret } from "../../support/polar/FakePolar.ts"
-import { freePort, spawned } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { startServer } from "../../support/processes/Spawned.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 type Headers = Readonly<Record<string, string>>
@@ -105,17 +105,12 @@ describeWithPostgres("POST /webhooks/billing", () => {
     () =>
       Effect.gen(function* () {
         const { url } = yield* freshDatabase
-        const [port, fake] = [yield* freePort, yield* fakePolar()]
-        const server = yield* spawned("src/main.ts", [], {
-          DATABASE_URL: Redacted.value(url),
-          AUTH_SECRET: "a secret for tests, of 32 characters or more",
-          KEY_PEPPER: "a pepper for tests of 32 characters or more",
-          LOG_FORMAT: "json",
-          PORT: `${port}`,
+        const fake = yield* fakePolar()
+        const { port, server } = yield* startServer({
+          ...settingsOf(url),
           TRUSTED_PROXY_HOPS: "1",
           ...fake.environment()
         })
-        assert.include(yield* server.said("Quarry listens at "), "Quarry listens at ")
         const all = posts(count)
         for (const post of all.slice(0, 200)) yield* Effect.promise(() => send(port, post))
         const rejectedMs = yield* rejectedKeyMs(port, server.pid)

@@ -56,6 +56,16 @@ export const spawned = (
       )
   ).pipe(Effect.map(({ spawned }) => spawned))
 
+/** Starts the server on a free port and waits until it listens. Killed with the scope. */
+export const startServer = Effect.fnUntraced(function* (settings: Record<string, string>, maxFiles?: number) {
+  const port = yield* freePort
+  const env = { LOG_FORMAT: "json", PORT: `${port}`, ...settings }
+  const server = yield* spawned("src/main.ts", [], env, maxFiles)
+  const started = yield* server.said("Quarry listens at ")
+  if (!started.includes("Quarry listens at ")) yield* Effect.die(new Error("the server ended before it listened"))
+  return { server, started, port, origin: `http://localhost:${port}` }
+})
+
 /** Maximum characters of a log to print. */
 const maxShown = 20_000
 

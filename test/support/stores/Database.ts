@@ -48,6 +48,13 @@ const created = (options: string, setting: (name: string) => ReadonlyArray<strin
     ({ name }) => drop(name)
   )
 
+/** Settings with which a server and the operator's commands use a database. */
+export const settingsOf = (url: Redacted.Redacted) => ({
+  DATABASE_URL: Redacted.value(url),
+  AUTH_SECRET: "a secret for tests, of 32 characters or more",
+  KEY_PEPPER: "a pepper for tests of 32 characters or more"
+})
+
 /** Creates an empty database with the server's settings for the lifetime of the scope. Returns its address. */
 export const emptyDatabase = created("", () => [])
 
