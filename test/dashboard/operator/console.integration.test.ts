@@ -1,4 +1,4 @@
-import { assert } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
@@ -46,7 +46,9 @@ const silentReplica = Effect.fnUntraced(function* (id: string) {
   ).pipe(Effect.provide(Postgres.layer({ url: Redacted.make(env.DATABASE_URL ?? ""), poolSize: 1 }), { local: true }))
 })
 
-const pagesTests: Parameters<typeof describeConsole>[1] = (it) => {
+type Tests = Parameters<typeof describeConsole>[1]
+
+const pagesTests: Tests = (it) => {
   it.effect("shows every page without a fault that axe finds, at 1280 and 390 pixels, in light and dark", () =>
     Effect.gen(function* () {
       const { email, id, search } = yield* customer
@@ -178,9 +180,7 @@ const pagesTests: Parameters<typeof describeConsole>[1] = (it) => {
   )
 }
 
-describeConsole("the pages of the operator's console", pagesTests)
-
-describeConsole("the acts of the operator's console", (it) => {
+const actsTests: Tests = (it) => {
   it.effect("change a customer, each with its audit record by the operator's address", () =>
     Effect.gen(function* () {
       const { email, guest, id, url } = yield* customer
@@ -334,4 +334,9 @@ describeConsole("the acts of the operator's console", (it) => {
       })
     })
   )
+}
+
+describeConsole("the operator's console", (it) => {
+  describe("pages", () => pagesTests(it))
+  describe("acts", () => actsTests(it))
 })

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { assert, layer, type Vitest } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { BrowserContext, Page } from "playwright-core"
 import { renewed } from "../../support/accounts/renewed.ts"
 import { browser, describeWithChromium, type LiveBrowser } from "../../support/processes/Chromium.ts"
-import { freePort, type Spawned, spawned } from "../../support/processes/Spawned.ts"
-import { freshDatabase } from "../../support/stores/Database.ts"
+import { type Spawned, startServer } from "../../support/processes/Spawned.ts"
+import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
 import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
@@ -21,29 +21,18 @@ export type Store = "embedded" | "postgres"
 
 const storeSettings = Effect.fnUntraced(function* (store: Store) {
   if (store === "embedded") return { DATA_DIR: yield* EmbeddedStore.directory }
-  const { url } = yield* freshDatabase
-  return {
-    DATABASE_URL: Redacted.value(url),
-    AUTH_SECRET: "a secret for tests, of 32 characters or more",
-    KEY_PEPPER: "a pepper for tests of 32 characters or more"
-  }
+  return settingsOf((yield* freshDatabase).url)
 })
+
+/** Makes hashes of passwords cheap in the service: each takes a tenth of a second by design, and each test signs up. */
+const cheapPasswords = `--import=${new URL("../../support/accounts/cheapPasswords.ts", import.meta.url)}`
 
 /** The service, until the scope ends. */
 export const serve = Effect.fnUntraced(function* (store: Store, settings: Readonly<Record<string, string>> = {}) {
-  const port = yield* freePort
-  // Chromium takes `localhost` for a secure origin, which the clipboard needs.
-  const origin = `http://localhost:${port}`
-  const env = {
-    LOG_FORMAT: "json",
-    PORT: `${port}`,
-    TRUSTED_PROXY_HOPS: "1",
-    ...(yield* storeSettings(store)),
-    ...settings
-  }
-  const process = yield* spawned("src/main.ts", [], env)
-  yield* process.said("Quarry listens at ")
-  return { origin, env, process }
+  const env = { TRUSTED_PROXY_HOPS: "1", ...(yield* storeSettings(store)), ...settings }
+  // Chromium takes `localhost`, the origin's host, for a secure origin, which the clipboard needs.
+  const { origin, port, server } = yield* startServer({ ...env, NODE_OPTIONS: cheapPasswords })
+  return { origin, env: { ...env, PORT: `${port}` }, process: server }
 })
 
 /** Closed with the worker. Vitest has no hook for that: it sends a signal. */
@@ -270,43 +259,59 @@ const findViolations = (page: Page, within: string, runOnly: ReadonlyArray<strin
 }
 
 /** Elements that differ in what axe looks at: name, classes, state, and which attributes they have. */
-const kindsOf = (page: Page, within: string): Promise<ReadonlyArray<string>> =>
-  page.evaluate(`[...new Set([...document.querySelectorAll(${JSON.stringify(`${within}, ${within} *`)})].map((it) =>
+const kindsOf = (page: Page, within: string, onlyVisible: boolean): Promise<ReadonlyArray<string>> =>
+  page.evaluate(`[...new Set([...document.querySelectorAll(${JSON.stringify(`${within}, ${within} *`)})]
+    .filter((it) => !${onlyVisible} || it.checkVisibility()).map((it) =>
     it.tagName + Array.from(it.attributes, ({ name, value }) =>
       /^(class|role|type|data-|aria-(checked|current|disabled|expanded|hidden|invalid|pressed|selected))/.test(name)
         ? name + "=" + value : name).sort()))]`)
 
-/** The kinds of elements on each page in which this worker has found no violation. */
+/** The kinds of elements in each place in which this worker has found no violation. */
 const checkedKinds = new Map<string, ReadonlySet<string>>()
+
+/** Runs a check if the page has an element of a kind that was not checked in this place before. */
+const checkNewKinds = async (
+  place: string,
+  kinds: ReadonlyArray<string>,
+  check: () => Promise<void>
+): Promise<void> => {
+  const before = checkedKinds.get(place) ?? new Set()
+  if (kinds.every((kind) => before.has(kind))) return
+  await check()
+  checkedKinds.set(place, new Set([...before, ...kinds]))
+}
 
 /**
  * Checks the page as it is, or what a selector finds, against WCAG 2.2 AA in both color schemes, and its width. Runs axe
- * only if the page has an element of a kind that was not checked there before.
+ * only if the page has an element of a kind that was not checked there before. Dark colors are checked at one width: an
+ * element that is visible has the same colors at each.
  */
 export const expectAccessible = async (page: Page, within = "html"): Promise<void> => {
   const path = new URL(page.url()).pathname.replaceAll(/[a-z]+_[0-9a-f]{32}/g, "ID")
-  const place = `${path} ${within} ${page.viewportSize()?.width}`
-  const before = checkedKinds.get(place) ?? new Set()
-  const kinds = await kindsOf(page, within)
-  if (!kinds.every((kind) => before.has(kind))) {
-    await expectNoViolations(page, within)
-    checkedKinds.set(place, new Set([...before, ...kinds]))
-  }
+  const place = `${path} ${within}`
+  await checkNewKinds(`${place} ${page.viewportSize()?.width}`, await kindsOf(page, within, false), () =>
+    expectNoViolations(page, within, "light", tags)
+  )
+  await checkNewKinds(`${place} dark`, await kindsOf(page, within, true), () =>
+    expectNoViolations(page, within, "dark", colorRules)
+  )
   const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
   assert.isAtMost(overflow, 0, "the page scrolls sideways")
 }
 
-const expectNoViolations = async (page: Page, within: string): Promise<void> => {
+const expectNoViolations = async (
+  page: Page,
+  within: string,
+  colorScheme: "light" | "dark",
+  rules: ReadonlyArray<string>
+): Promise<void> => {
   // What is read again is paler than the contrast that text needs.
   await page.locator('[aria-busy="true"]:not(.button)').first().waitFor({ state: "detached" })
   await ensureAxe(page)
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme })
-    const rules = colorScheme === "light" ? tags : colorRules
-    const found = (await findViolations(page, within, rules)).flatMap(({ id, nodes }) =>
-      nodes.map(({ failureSummary, html }) => `${colorScheme} ${id}: ${html.slice(0, 200)}\n${failureSummary}`)
-    )
-    assert.deepStrictEqual(found, [])
-  }
+  await page.emulateMedia({ colorScheme })
+  const found = (await findViolations(page, within, rules)).flatMap(({ id, nodes }) =>
+    nodes.map(({ failureSummary, html }) => `${colorScheme} ${id}: ${html.slice(0, 200)}\n${failureSummary}`)
+  )
+  assert.deepStrictEqual(found, [])
   await page.emulateMedia({ colorScheme: "light" })
 }
