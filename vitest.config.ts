@@ -3,7 +3,6 @@ import LongestFirst from "./test/support/LongestFirst.ts"
 
 const integration = "**/*.integration.test.ts"
 const dashboard = "dashboard/**/*.integration.test.ts"
-const layers = "layers/**/*.integration.test.ts"
 const system = "**/*.system.test.ts"
 const dashboardSystem = "dashboard/**/*.system.test.ts"
 
@@ -54,16 +53,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: [`test/${integration}`],
-          exclude: [`test/${dashboard}`, `test/${layers}`],
-          globalSetup,
-          retry
-        }
-      },
-      {
-        extends: true,
-        test: {
-          name: "layers",
-          include: [`test/${layers}`],
+          exclude: [`test/${dashboard}`],
           globalSetup,
           retry,
           // A worker of its own took 1.7 s of CPU time more for each file.

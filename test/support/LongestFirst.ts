@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
  * Files of one project follow each other. Otherwise a worker that keeps its modules would end, because it serves the next
  * file only if that is of its project.
  */
-const projects = ["system", "dashboard-system", "dashboard", "layers", "integration", "in-process"]
+const projects = ["system", "dashboard-system", "dashboard", "integration", "in-process"]
 
 /**
  * Files that took more than a minute in the gate, with their hooks, and the largest of `npm test`. Without the times of an
@@ -39,7 +39,6 @@ const longest = [
   "simulation/seeds.system",
   "bench/baseline.system",
   "dashboard/operator/console.integration",
-  "dashboard/entry.integration",
   "e2e/lifecycle/idleConnections.system",
   "dashboard/whole/firefox.system",
   "e2e/operations/portableBackup.system",

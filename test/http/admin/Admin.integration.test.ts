@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { HttpServer } from "effect/http"
 import { vi } from "vitest"
 import { Refusal } from "../../../src/domain/providers/Refusal.ts"
@@ -23,7 +23,8 @@ const admin = Admin.listener({ host: "127.0.0.1", port: 0, hosts: ["metrics.exam
       ProcessMetrics.layer,
       Layer.succeed(Overview, { look: Effect.succeed(status({})) })
     )
-  )
+  ),
+  Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
 )
 
 const get = Effect.fnUntraced(function* (path: string, headers: Record<string, string> = {}) {
