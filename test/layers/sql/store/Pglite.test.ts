@@ -1,55 +1,14 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Pglite from "../../../../src/layers/sql/store/Pglite.ts"
+import * as EmbeddedDatabase from "../../../support/stores/EmbeddedDatabase.ts"
 import * as SqlStorage from "../../../support/stores/SqlStorage.ts"
-import { accountsConformance } from "../../conformance/accounts/Accounts.conformance.ts"
-import { billingConformance } from "../../conformance/billing/Billing.conformance.ts"
-import { holdsConformance } from "../../conformance/credits/Holds.conformance.ts"
-import { ledgerConformance } from "../../conformance/credits/Ledger.conformance.ts"
 import { plansConformance } from "../../conformance/credits/Plans.conformance.ts"
-import { keyBoundsConformance } from "../../conformance/keys/KeyBounds.conformance.ts"
-import { keyStoreConformance } from "../../conformance/keys/KeyStore.conformance.ts"
-import { auditConformance } from "../../conformance/operations/Audit.conformance.ts"
-import { operatorLogConformance } from "../../conformance/operations/OperatorLog.conformance.ts"
-import { providerPausesConformance } from "../../conformance/operations/ProviderPauses.conformance.ts"
-import { replicasConformance } from "../../conformance/operations/Replicas.conformance.ts"
-import { idempotencyConformance } from "../../conformance/search/Idempotency.conformance.ts"
-import { queryLogConformance } from "../../conformance/search/QueryLog.conformance.ts"
-import { eventsConformance } from "../../conformance/webhooks/Events.conformance.ts"
-import { auditSqlConformance } from "../operations/AuditSql.conformance.ts"
-import { operatorFiguresConformance } from "../operations/OperatorFiguresSql.conformance.ts"
-import { secretRotationSqlConformance } from "../operations/SecretRotationSql.conformance.ts"
-import { eventQueuesConformance } from "../webhooks/EventQueues.conformance.ts"
-import { eventSecretsConformance } from "../webhooks/EventSecrets.conformance.ts"
+import { storageConformance } from "./Storage.conformance.ts"
 
 layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => {
-  describe("LedgerSql", () => {
-    ledgerConformance(it)
-    idempotencyConformance(it)
-  })
-  describe("AccountsSql", () => accountsConformance(it))
-  describe("AuditSql", () => {
-    auditConformance(it)
-    auditSqlConformance(it)
-  })
-  describe("BillingBooksSql", () => billingConformance(it))
-  describe("KeyStoreSql", () => {
-    keyStoreConformance(it)
-    keyBoundsConformance(it)
-  })
-  describe("EventBooksSql", () => {
-    eventsConformance(it)
-    eventSecretsConformance(it)
-    eventQueuesConformance(it, { due: 20_000 })
-  })
-  describe("QueryLogSql", () => queryLogConformance(it))
-  describe("HoldsSql", () => holdsConformance(it))
-  describe("OperatorFiguresSql", () => operatorFiguresConformance(it))
-  describe("OperatorLogSql", () => operatorLogConformance(it))
-  describe("ProviderPausesSql", () => providerPausesConformance(it))
-  describe("ReplicasSql", () => replicasConformance(it))
-  describe("SecretRotationSql", () => secretRotationSqlConformance(it))
+  storageConformance(it, 20_000)
 
   it.effect("timers and sockets have their turn while statements follow each other", () =>
     Effect.gen(function* () {
@@ -65,6 +24,6 @@ layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite", (it) => 
 })
 
 // A store of its own: the plans in force are those of every account.
-layer(SqlStorage.layer(Pglite.layer({ dataDir: undefined })))("PGlite, PlanBooksSql", (it) =>
+layer(SqlStorage.layer(EmbeddedDatabase.layer))("PGlite, PlanBooksSql", (it) =>
   plansConformance(it, SqlStorage.replica)
 )
