@@ -79,12 +79,13 @@ export default class Profile implements Reporter {
         projects.map(({ cells, files, project, started, tests }) => [project, files, tests, ...cells, list(started)])
       )
     )
-    const all = ({ hooksMs, importMs, testsMs }: Figures) => importMs + hooksMs + testsMs
+    // Unlike their duration, it hardly depends on what else the machine does.
+    const cpuSeconds = ({ use }: Figures) => use.workerSeconds + use.startedSeconds
     console.log(
       table(
         ["File", ...columns, "started"],
         files
-          .toSorted((a, b) => all(b) - all(a))
+          .toSorted((a, b) => cpuSeconds(b) - cpuSeconds(a))
           .slice(0, shownFiles)
           .map((file) => [file.name, ...totals([file]).cells, list(file.use.started)])
       )
