@@ -41,6 +41,7 @@ import { OperatorFigures } from "../src/services/operations/OperatorFigures.ts"
 import { OperatorLog, usageGroups } from "../src/services/operations/OperatorLog.ts"
 import { storyOf } from "../src/services/operations/story.ts"
 import { ProviderPauses } from "../src/services/providers/ProviderPauses.ts"
+import { StoreClock } from "../src/services/StoreClock.ts"
 import { EventBooks } from "../src/services/webhooks/EventBooks.ts"
 import * as StandardSettings from "../src/testing/StandardSettings.ts"
 
@@ -146,7 +147,7 @@ const layer = MembersBetterAuth.layer({
   Layer.provideMerge(services),
   Layer.provideMerge(RandomIds.layer),
   Layer.provideMerge(Layer.provideMerge(Migrations.layer, database)),
-  Layer.provide([Layer.succeed(ActsOnItsOwn, false), StandardSettings.plans])
+  Layer.provide([Layer.succeed(ActsOnItsOwn, false), StandardSettings.plans, StoreClock.own])
 )
 
 const page = { text: undefined, plan: undefined, suspended: undefined, after: undefined, limit: 50 }

@@ -15,6 +15,7 @@ import * as Postgres from "../src/layers/sql/store/Postgres.ts"
 import { Accounts } from "../src/services/accounts/Accounts.ts"
 import { Ledger } from "../src/services/credits/Ledger.ts"
 import { Ids } from "../src/services/Ids.ts"
+import { StoreClock } from "../src/services/StoreClock.ts"
 import * as StandardSettings from "../src/testing/StandardSettings.ts"
 
 /**
@@ -37,7 +38,7 @@ const file = (name: string) => fileURLToPath(new URL(`query-plans/${name}`, impo
 
 const storage = (address: URL) =>
   Layer.mergeAll(AccountsSql.layer, LedgerSql.layer()).pipe(
-    Layer.provide(StandardSettings.plans),
+    Layer.provide([StandardSettings.plans, StoreClock.own]),
     Layer.provideMerge(RandomIds.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Postgres.layer({ url: Redacted.make(address.href), poolSize: 10 }))

@@ -127,7 +127,7 @@ const remoteStore = (
   { agenda, store, watch }: Surroundings,
   link: Link,
   chance: Chance
-): Layer.Layer<StoreServices> => {
+): Layer.Layer<StoreServices, never, StoreClock> => {
   const call = <A, E>(name: string, effect: Effect.Effect<A, E>) => {
     const isSettlement = settlements.has(name)
     return callOver(agenda, link, store, effect, isSettlement ? untilSettled : statement).pipe(
@@ -295,7 +295,7 @@ export type Work = "payments" | "holds" | "events"
 type Loops = { readonly [W in Work]: IdleClock }
 
 interface Machine {
-  readonly context: Context.Context<never>
+  readonly context: Context.Context<StoreClock>
   readonly loops: Loops
 }
 

@@ -17,6 +17,7 @@ import * as Postgres from "../../src/layers/sql/store/Postgres.ts"
 import { Accounts } from "../../src/services/accounts/Accounts.ts"
 import { QueryLog } from "../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
+import { StoreClock } from "../../src/services/StoreClock.ts"
 import * as StandardSettings from "../../src/testing/StandardSettings.ts"
 import { makeRecord } from "../../test/support/api/searches.ts"
 import { cpuMs } from "../support/Cpu.ts"
@@ -281,7 +282,7 @@ const measure = (url: string) =>
 
 const services = (url: Redacted.Redacted) =>
   Layer.mergeAll(AccountsSql.layer, LedgerSql.layer({ hasUpkeep: false }), QueryLogSql.layer).pipe(
-    Layer.provide(StandardSettings.plans),
+    Layer.provide([StandardSettings.plans, StoreClock.own]),
     Layer.provideMerge(Ids.layer),
     Layer.provideMerge(Migrations.layer),
     Layer.provideMerge(Postgres.layer({ url, poolSize: 10, statementTimeout: Duration.minutes(10) }))

@@ -14,6 +14,7 @@ import * as EventBooksSql from "../../src/layers/sql/webhooks/EventBooksSql.ts"
 import { Ledger } from "../../src/services/credits/Ledger.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { singleKeyring } from "../../src/services/operations/Keyrings.ts"
+import { StoreClock } from "../../src/services/StoreClock.ts"
 import type { StoredAccount, StoredAllowance } from "../../src/testing/MemoryStore.ts"
 import * as SessionsMemory from "../../src/testing/SessionsMemory.ts"
 import * as StandardSettings from "../../src/testing/StandardSettings.ts"
@@ -303,7 +304,7 @@ export class EmbeddedStore implements Store {
     this.machine = machineContext(this.loop, clockOf(agenda)).pipe(Context.add(References.MinimumLogLevel, "None"))
     const services = SessionsMemory.layer.pipe(
       Layer.provideMerge(sqlLayers),
-      Layer.provide(database.clientAtOnce),
+      Layer.provide([database.clientAtOnce, StoreClock.own]),
       Layer.provideMerge(Layer.succeed(Ids, idsOf(chance)))
     )
     this.context = buildNow(this.loop, services, Scope.makeUnsafe(), this.machine)

@@ -76,11 +76,11 @@ export const runNow = <A, E, R>(agenda: Agenda, effect: Effect.Effect<A, E, R>, 
   return exit.value
 }
 
-export const buildNow = <A, E>(
+export const buildNow = <A, E, R>(
   agenda: Agenda,
-  layer: Layer.Layer<A, E>,
+  layer: Layer.Layer<A, E, R>,
   scope: Scope.Scope,
-  context: Context.Context<never>
+  context: Context.Context<R>
 ): Context.Context<A> => runNow(agenda, Layer.buildWithScope(Layer.fresh(layer), scope), context)
 
 interface Table<K, V> {

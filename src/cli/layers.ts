@@ -30,6 +30,7 @@ import type { Limits } from "../services/providers/Limits.ts"
 import type { ProviderPauses } from "../services/providers/ProviderPauses.ts"
 import type { ProviderStates } from "../services/providers/ProviderStates.ts"
 import type { ProviderTrials } from "../services/providers/ProviderTrials.ts"
+import type { StoreClock } from "../services/StoreClock.ts"
 import type { EventBooks } from "../services/webhooks/EventBooks.ts"
 import type { AppConfig } from "../settings/Settings.ts"
 import type { ExportAccount } from "./accounts/look.ts"
@@ -49,6 +50,7 @@ type ReadingServices =
   | ProviderPauses
   | QueryLog
   | Replicas
+  | StoreClock
 
 type StorageServices = ReadingServices | AccountRemoval | Members | People
 

@@ -11,6 +11,7 @@ import type { Ledger } from "../services/credits/Ledger.ts"
 import type { Plans } from "../services/credits/Plans.ts"
 import type { Ids } from "../services/Ids.ts"
 import { Deployment } from "../services/operations/Deployment.ts"
+import type { StoreClock } from "../services/StoreClock.ts"
 import { AppConfig, SettingsInvalid } from "../settings/Settings.ts"
 import * as DeploymentOfSettings from "./Deployment.ts"
 import * as PlansOfSettings from "./Plans.ts"
@@ -66,7 +67,7 @@ const provider = Effect.gen(function* () {
   return layer({ ...options, baseUrl: address ?? servers[config.polarServer] })
 }).pipe(Effect.provide(DeploymentOfSettings.layer))
 
-type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger | Plans
+type Needs = Accounts | AppConfig | BillingBooks | Ids | Ledger | Plans | StoreClock
 
 export const layer = Layer.unwrap(
   Effect.map(

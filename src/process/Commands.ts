@@ -7,6 +7,7 @@ import * as BackupsSql from "../layers/sql/operations/BackupsSql.ts"
 import { AccountRemoval } from "../services/accounts/AccountRemoval.ts"
 import { Invitations } from "../services/accounts/Invitations.ts"
 import { ProviderStates } from "../services/providers/ProviderStates.ts"
+import { StoreClock } from "../services/StoreClock.ts"
 import { AppConfig } from "../settings/Settings.ts"
 import * as Billing from "./Billing.ts"
 import * as Deployment from "./Deployment.ts"
@@ -64,6 +65,6 @@ export const layers = {
   external: externalIndexes,
   crawling: Pages.web.pipe(Layer.provideMerge(storage)),
   reading,
-  paymentProvider: Layer.provide(Billing.commandProvider, settings),
+  paymentProvider: Layer.provide(Billing.commandProvider, [StoreClock.own, settings]),
   reconciler: Billing.commandReconciler.pipe(Layer.provideMerge(storage))
 }

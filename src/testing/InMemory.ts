@@ -26,6 +26,7 @@ import { Deployment } from "../services/operations/Deployment.ts"
 import type { PageFetcher } from "../services/pages/PageFetcher.ts"
 import type { PageParser } from "../services/pages/PageParser.ts"
 import { Providers } from "../services/providers/Providers.ts"
+import { StoreClock } from "../services/StoreClock.ts"
 import { Bulk } from "../services/search/Bulk.ts"
 import { Search } from "../services/search/Search.ts"
 import { deadlineIn } from "../services/waiting/Deadlines.ts"
@@ -56,7 +57,7 @@ export const storage = Layer.mergeAll(
   KeyStoreMemory.layer,
   LedgerMemory.layer,
   QueryLogMemory.layer
-).pipe(Layer.provide(StandardSettings.plans), Layer.provideMerge(Layer.merge(MemoryStore.layer, IdsRandom.layer)))
+).pipe(Layer.provide(StandardSettings.plans), Layer.provideMerge([MemoryStore.layer, IdsRandom.layer, StoreClock.own]))
 
 export const providers = (
   search: (request: SearchRequest) => Effect.Effect<ReadonlyArray<UpstreamRow>, UpstreamError | UpstreamTimeout>
@@ -105,7 +106,7 @@ const origin = "http://quarry.test"
 
 export const layerOver = <S, E, R>(
   storage: Layer.Layer<
-    Accounts | Activity | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | S,
+    Accounts | Activity | BillingBooks | EventBooks | Ids.Ids | KeyStore | Ledger | QueryLog | StoreClock | S,
     E,
     R
   >,

@@ -35,6 +35,7 @@ import { SecretMismatch, SecretRotation } from "../../src/services/operations/Se
 import type { Provider } from "../../src/services/providers/Provider.ts"
 import { ProviderPauses } from "../../src/services/providers/ProviderPauses.ts"
 import { ProviderStates } from "../../src/services/providers/ProviderStates.ts"
+import { StoreClock } from "../../src/services/StoreClock.ts"
 import { type EndpointQueue, EventBooks, noSuchEndpoint } from "../../src/services/webhooks/EventBooks.ts"
 
 import { AppConfig } from "../../src/settings/Settings.ts"
@@ -260,6 +261,7 @@ const storage = (discrepancies: ReadonlyArray<Discrepancy>) =>
       unblock: (id) => Effect.succeed(id === account.id)
     }),
     audit,
+    StoreClock.own,
     AppConfig.layerTest({ quarryOperator: "ada" })
   )
 

@@ -8,6 +8,7 @@ import { Marketplace } from "../../src/services/accounts/Marketplace.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { KeyStore } from "../../src/services/keys/KeyStore.ts"
 import { singleKeyring } from "../../src/services/operations/Keyrings.ts"
+import { StoreClock } from "../../src/services/StoreClock.ts"
 import { freshDatabase } from "../../test/support/stores/Database.ts"
 import * as SqlStorage from "../../test/support/stores/SqlStorage.ts"
 import type { Scenario } from "../Scenario.ts"
@@ -64,7 +65,7 @@ const keySecrets = Effect.fnUntraced(function* (rounds: number) {
   const keys = yield* Effect.provide(
     KeyStore,
     KeyStoreSql.layer({ pepper: singleKeyring(Redacted.make(SqlStorage.pepper)) }).pipe(
-      Layer.provide([ids, Layer.succeed(SqlClient.SqlClient, store.sql)])
+      Layer.provide([ids, StoreClock.own, Layer.succeed(SqlClient.SqlClient, store.sql)])
     )
   )
   yield* keys.create(accountId, { label: "timing", mode: "live" })

@@ -20,7 +20,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ledger = yield* Ledger
     const queryLog = yield* QueryLog
-    const services = yield* Effect.context<Plans | QueryLog>()
+    const services = yield* Effect.context<Plans | QueryLog | StoreClock>()
     const namesProviders = yield* SendsServerTiming
     const toQuery = (entry: StoredLogEntry) => toLoggedQuery(entry, namesProviders)
 

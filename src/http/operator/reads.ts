@@ -312,7 +312,8 @@ const used = [
   ProviderPauses,
   Providers,
   QueryLog,
-  Replicas
+  Replicas,
+  StoreClock
 ] as const
 
 export type ReadServices = Context.Service.Identifier<(typeof used)[number]>

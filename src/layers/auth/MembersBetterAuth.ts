@@ -42,7 +42,7 @@ export type MembersOptions = Pick<SignInOptions, "baseUrl" | "oidc" | "secrets" 
 
 interface Deps extends MembersOptions {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly ids: Ids["Service"]
   readonly accounts: Accounts["Service"]
   readonly attempts: Effect.Effect<Attempts>
@@ -338,7 +338,9 @@ const join = (deps: Deps): Members["Service"]["join"] => {
 }
 
 /** Does not load the sign-in library. */
-export const layer = (options: MembersOptions): Layer.Layer<Members, never, Accounts | Ids | SqlClient.SqlClient> =>
+export const layer = (
+  options: MembersOptions
+): Layer.Layer<Members, never, Accounts | Ids | SqlClient.SqlClient | StoreClock> =>
   Layer.effect(
     Members,
     Effect.gen(function* () {

@@ -316,7 +316,7 @@ export const layerNoDeps = (options: PolarOptions) =>
     })
   )
 
-export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider, never, Plans> =>
+export const layer = (options: PolarOptions): Layer.Layer<PaymentProvider, never, Plans | StoreClock> =>
   layerNoDeps(options).pipe(
     Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),
     Layer.provide(BoundedDispatcher.layer({ maxReceivedBytes: PolarClient.maxReceivedBytes }))

@@ -30,7 +30,7 @@ const isActive = (principal: Principal): boolean =>
   principal._tag === "demo" || principal.account.suspendedAt === undefined
 
 /** Applies a change of plan that has taken effect since the account was read. */
-const atPresent = (principal: Principal, clock: StoreClock): Effect.Effect<Principal> =>
+const atPresent = (principal: Principal, clock: StoreClock["Service"]): Effect.Effect<Principal> =>
   principal._tag === "demo" || principal.account.next === undefined
     ? Effect.succeed(principal)
     : Effect.map(storeTime(clock), (now) => ({ ...principal, account: accountAt(principal.account, now) }))
@@ -39,7 +39,7 @@ const atPresent = (principal: Principal, clock: StoreClock): Effect.Effect<Princ
 const judge = (
   principal: Principal,
   { address }: RequestCredentials,
-  clock: StoreClock
+  clock: StoreClock["Service"]
 ): Effect.Effect<Principal, Unauthorized> => {
   if (!isActive(principal)) return Effect.fail(unauthorized)
   const networks = boundsOf(principal)?.networks

@@ -23,7 +23,7 @@ const accountTtl = "5 seconds"
 export const makeKeyless = Effect.fnUntraced(function* (
   accountId: string,
   networks: ReadonlyArray<IpNetwork.IpNetwork>
-): Effect.fn.Return<Keyless, NotFound, Accounts> {
+): Effect.fn.Return<Keyless, NotFound, Accounts | StoreClock> {
   const accounts = yield* Accounts
   const clock = yield* StoreClock
   // Uninterruptible, because the result is shared with other callers.

@@ -69,7 +69,7 @@ interface Deps {
   readonly accounts: Accounts["Service"]
   readonly reconciler: Reconciler["Service"]
   readonly ids: Ids["Service"]
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly terms: (typeof BillingTerms)["Service"]
   readonly plans: PlanTable
 }

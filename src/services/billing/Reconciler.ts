@@ -44,7 +44,7 @@ const changedLookBackMs = Duration.toMillis(Duration.hours(25))
 interface Deps {
   readonly provider: PaymentProvider["Service"]
   readonly books: BillingBooks["Service"]
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly graceMs: number
 }
 

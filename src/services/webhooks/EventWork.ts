@@ -38,7 +38,7 @@ interface Deps {
   readonly accounts: Accounts["Service"]
   readonly books: EventBooks["Service"]
   readonly client: WebhookClient["Service"]
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly emails: EventEmails["Service"]
   readonly ledger: Ledger["Service"]
 }

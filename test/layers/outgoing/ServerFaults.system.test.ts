@@ -14,6 +14,7 @@ import { Emails } from "../../../src/services/accounts/Emails.ts"
 import { PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import { PageFetcher } from "../../../src/services/pages/PageFetcher.ts"
 import { unsharedTurn } from "../../../src/services/providers/Turn.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 import { WebhookClient } from "../../../src/services/webhooks/WebhookClient.ts"
 import { AppConfig } from "../../../src/settings/Settings.ts"
 import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
@@ -82,7 +83,7 @@ const order = (baseUrl: string, timeLimitMs: number) =>
         returnUrl: "https://quarry.test/",
         webhookUrl: "https://quarry.test/",
         callTimeout: Duration.millis(timeLimitMs)
-      }).pipe(Layer.provide(StandardSettings.plans))
+      }).pipe(Layer.provide([StandardSettings.plans, StoreClock.own]))
     )
   )
 

@@ -8,6 +8,7 @@ import { Billing } from "../../../src/services/billing/Billing.ts"
 import { BillingBooks } from "../../../src/services/billing/BillingBooks.ts"
 import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
 import { Ledger } from "../../../src/services/credits/Ledger.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { discrepanciesOf, makeAccount } from "../../support/api/searches.ts"
 import { accessToken, fakePolar, webhookSecret } from "../../support/polar/FakePolar.ts"
@@ -30,7 +31,7 @@ const stage = Effect.gen(function* () {
       Layer.provideMerge(Reconciler.layer),
       Layer.provideMerge(SqlStorage.layer(PostgresSql.layer({ url, poolSize: 4 }))),
       Layer.provideMerge(Polar.layer(optionsOf(fake))),
-      Layer.provide(StandardSettings.layer)
+      Layer.provide([StandardSettings.layer, StoreClock.own])
     )
   )
   const { accessToken: _, webhookSecrets: __, ...options } = optionsOf(fake)

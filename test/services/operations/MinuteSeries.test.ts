@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { MinuteSeries } from "../../../src/services/operations/MinuteSeries.ts"
 import { type MinuteCounts, OperatorLog } from "../../../src/services/operations/OperatorLog.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 
 const hourMs = 3_600_000
 const outcomes = { ok: 1, upstream_error: 0, upstream_timeout: 0, page_unreadable: 0 }
@@ -19,7 +20,7 @@ const withLog = <A, E>(use: (reads: Array<number>) => Effect.Effect<A, E, Minute
   })
   return TestClock.setTime(100 * hourMs + 600_000).pipe(
     Effect.andThen(use(reads)),
-    Effect.provide(MinuteSeries.layer.pipe(Layer.provide(log)))
+    Effect.provide(MinuteSeries.layer.pipe(Layer.provide([log, StoreClock.own])))
   )
 }
 

@@ -3,6 +3,7 @@ import * as Polar from "../../../src/layers/billing/Polar.ts"
 import * as BillingBooksSql from "../../../src/layers/sql/billing/BillingBooksSql.ts"
 import * as Postgres from "../../../src/layers/sql/store/Postgres.ts"
 import { Reconciler } from "../../../src/services/billing/Reconciler.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 
 /*
@@ -23,7 +24,7 @@ const layer = Reconciler.layer.pipe(
     })
   ]),
   Layer.provide(Postgres.layer({ url: Redacted.make(url), poolSize: 4 })),
-  Layer.provide(StandardSettings.layer)
+  Layer.provide([StandardSettings.layer, StoreClock.own])
 )
 
 const work = Effect.gen(function* () {

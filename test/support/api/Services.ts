@@ -16,6 +16,7 @@ import { decisionFrom, RateLimiter } from "../../../src/services/credits/RateLim
 import type { Ids } from "../../../src/services/Ids.ts"
 import { KeyStore } from "../../../src/services/keys/KeyStore.ts"
 import type { Providers } from "../../../src/services/providers/Providers.ts"
+import type { StoreClock } from "../../../src/services/StoreClock.ts"
 import type { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
 import * as InMemory from "../../../src/testing/InMemory.ts"
 import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
@@ -29,7 +30,11 @@ export const settings = Layer.merge(StandardSettings.layer, Layer.succeed(Truste
 
 /** All services on a storage, with the test's clock and providers, behind one trusted proxy. */
 export const servicesOver = <S, E, R>(
-  storage: Layer.Layer<Accounts | Activity | BillingBooks | EventBooks | Ids | KeyStore | Ledger | QueryLog | S, E, R>,
+  storage: Layer.Layer<
+    Accounts | Activity | BillingBooks | EventBooks | Ids | KeyStore | Ledger | QueryLog | StoreClock | S,
+    E,
+    R
+  >,
   providers: Layer.Layer<Providers>,
   options: InMemory.Options = {}
 ) =>

@@ -26,6 +26,7 @@ import { Readiness } from "../../../src/services/operations/Readiness.ts"
 import { PageBatches } from "../../../src/services/pages/PageBatches.ts"
 import { Pages } from "../../../src/services/pages/Pages.ts"
 import { ProviderStates } from "../../../src/services/providers/ProviderStates.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 import { Bulk } from "../../../src/services/search/Bulk.ts"
 import { Search } from "../../../src/services/search/Search.ts"
 import { EventBooks } from "../../../src/services/webhooks/EventBooks.ts"
@@ -118,6 +119,7 @@ const stubs = (during: (request: SearchRequest) => Effect.Effect<void>) =>
     Layer.mock(EventEmails, { delivers: false, accountOf: () => undefined }),
     Layer.mock(Webhooks, {}),
     Ids.layer,
+    StoreClock.own,
     Readiness.layer,
     ProviderStates.layer
   )

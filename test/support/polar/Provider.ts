@@ -4,6 +4,7 @@ import * as Polar from "../../../src/layers/billing/Polar.ts"
 import type { PolarOptions } from "../../../src/layers/billing/PolarOptions.ts"
 import { PaymentProvider } from "../../../src/services/billing/PaymentProvider.ts"
 import type { Plans } from "../../../src/services/credits/Plans.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { accessToken, type FakePolar, type FakePolarOptions, fakePolar, webhookSecret } from "./FakePolar.ts"
 
@@ -27,6 +28,8 @@ export const polar = Effect.fnUntraced(function* (
 ) {
   const fake = yield* fakePolar(options)
   yield* Effect.addFinalizer(() => Effect.sync(() => assert.deepStrictEqual(fake.faults, [])))
-  const context = yield* Layer.build(Layer.provide(Polar.layer({ ...optionsOf(fake), ...change }), plans))
+  const context = yield* Layer.build(
+    Layer.provide(Polar.layer({ ...optionsOf(fake), ...change }), [plans, StoreClock.own])
+  )
   return { fake, provider: Context.get(context, PaymentProvider) }
 })

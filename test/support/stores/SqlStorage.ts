@@ -21,6 +21,7 @@ import * as QueryLogSql from "../../../src/layers/sql/search/QueryLogSql.ts"
 import * as EventBooksSql from "../../../src/layers/sql/webhooks/EventBooksSql.ts"
 import { ActsOnItsOwn } from "../../../src/services/background.ts"
 import { singleKeyring } from "../../../src/services/operations/Keyrings.ts"
+import { StoreClock } from "../../../src/services/StoreClock.ts"
 import * as StandardSettings from "../../../src/testing/StandardSettings.ts"
 import { Backdoor } from "./Backdoor.ts"
 
@@ -69,7 +70,10 @@ const backdoor = Layer.effect(
  * The storage services of one replica, without background sweeps and maintenance: a test that sets the clock would wait
  * for every run of the years before.
  */
-export const replica = (plans = StandardSettings.plans) =>
+export const replica = <E = never, R = never>(
+  plans = StandardSettings.plans,
+  clock: Layer.Layer<StoreClock, E, R> = StoreClock.own
+) =>
   Layer.mergeAll(
     AccountsSql.layer,
     ActivitySql.layer,
@@ -91,7 +95,7 @@ export const replica = (plans = StandardSettings.plans) =>
     ProviderPausesSql.layer,
     ReplicasSql.layer,
     backdoor
-  ).pipe(Layer.provide(plans), Layer.provideMerge(Ids.layer))
+  ).pipe(Layer.provide(plans), Layer.provideMerge([Ids.layer, clock]))
 
 /** All storage services on one migrated database. Compares each row of each statement with its schema. */
 export const layer = <E, R>(database: Layer.Layer<SqlClient.SqlClient, E, R>) =>

@@ -5,6 +5,7 @@ import type { ClientDocuments } from "../../../services/accounts/ClientDocuments
 import type { Emails } from "../../../services/accounts/Emails.ts"
 import type { Ids } from "../../../services/Ids.ts"
 import type { SecretValue } from "../../../services/operations/Keyrings.ts"
+import type { StoreClock } from "../../../services/StoreClock.ts"
 import { emailsSuppressed, signInsDenied, signUpsDenied } from "../../../services/telemetry/Metrics.ts"
 import type { SignInOptions } from "./Options.ts"
 import { renewTokens } from "./RotatedSignatures.ts"
@@ -30,7 +31,7 @@ const initializeCounters = Effect.forEach(
   { discard: true }
 )
 
-type LibraryServices = Accounts | ClientDocuments | Emails | Ids | SqlClient.SqlClient
+type LibraryServices = Accounts | ClientDocuments | Emails | Ids | SqlClient.SqlClient | StoreClock
 
 /** Loads the library on first use, so that replicas that only serve API keys never load it. */
 export const layer = (options: SignInOptions): Layer.Layer<Library, never, LibraryServices> =>

@@ -77,7 +77,7 @@ const changedRow = rowOf(Schema.Struct({ ...AccountRow.fields, subscriber: Schem
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly ids: Ids["Service"]
   readonly plans: PlanTable
 }
@@ -362,7 +362,7 @@ const list = ({ sql }: Deps) =>
     return rows.map(toAccount)
   }, Effect.orDie)
 
-export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids | Plans> = Layer.effect(
+export const layer: Layer.Layer<Accounts, never, SqlClient.SqlClient | Ids | Plans | StoreClock> = Layer.effect(
   Accounts,
   Effect.gen(function* () {
     const deps: Deps = {

@@ -17,7 +17,7 @@ import { enterTerms, writeSubscription } from "./BillingTerms.ts"
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly plans: PlanTable
 }
 
@@ -255,7 +255,7 @@ const reads = ({ sql }: Deps) => ({
     )
 })
 
-export const layer: Layer.Layer<BillingBooks, never, SqlClient.SqlClient | Plans> = Layer.effect(
+export const layer: Layer.Layer<BillingBooks, never, SqlClient.SqlClient | Plans | StoreClock> = Layer.effect(
   BillingBooks,
   Effect.gen(function* () {
     const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, plans: yield* Plans }

@@ -22,7 +22,7 @@ const figuresRow = rowOf(Schema.Struct({ oldest: Schema.NullOr(Schema.Date), owe
 
 const maxErrorCharacters = 200
 
-const deliveries = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
+const deliveries = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) => ({
   store: Effect.fn("BillingBooks.store")(function* ({ deliveryId, kind, object }: InboxItem) {
     const now = new Date(yield* storeTime(clock))
     const stored = yield* retryTransient(sql`
@@ -66,7 +66,7 @@ const deliveries = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
   }, Effect.orDie)
 })
 
-const removals = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
+const removals = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) => ({
   takeRemovals: Effect.fnUntraced(function* (limit: number, leaseMs: number) {
     const now = yield* storeTime(clock)
     const rows = yield* removalRows(sql`
@@ -93,7 +93,7 @@ const removals = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
   }, Effect.orDie)
 })
 
-const turns = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
+const turns = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) => ({
   takeTurn: Effect.fnUntraced(function* (accountId: string, everyMs: number) {
     const now = yield* storeTime(clock)
     const rows = yield* retryTransient(sql`
@@ -135,7 +135,7 @@ const turns = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
   }).pipe(Effect.orDie)
 })
 
-export const make = (sql: SqlClient.SqlClient, clock: StoreClock) => ({
+export const make = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) => ({
   ...deliveries(sql, clock),
   ...removals(sql, clock),
   ...turns(sql, clock)

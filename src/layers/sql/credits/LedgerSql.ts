@@ -52,7 +52,7 @@ const maxReserveAttempts = 5
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly ids: Ids["Service"]
   readonly submitReservation: Effect.Success<ReturnType<typeof Statements.reservations>>
   readonly submitKeyedReservation: Effect.Success<ReturnType<typeof Statements.keyedReservations>>
@@ -283,7 +283,9 @@ const keepUp = Effect.fnUntraced(function* ({ clock, sql }: Deps, options: Ledge
   yield* ifActing(runRepeatedly(clears, options.keysClearingInterval ?? defaultKeysClearingInterval))
 })
 
-export const layer = (options: LedgerOptions = {}): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids> =>
+export const layer = (
+  options: LedgerOptions = {}
+): Layer.Layer<Ledger, never, SqlClient.SqlClient | Ids | StoreClock> =>
   Layer.effect(
     Ledger,
     Effect.gen(function* () {

@@ -111,7 +111,7 @@ const reserveArguments = (
   ${leaseMs}::bigint,
   ${replicaId ?? null}::text${budgetsOf(sql, batch)}`
 
-export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
+export const reservations = (sql: SqlClient.SqlClient, clock: StoreClock["Service"], lease: Lease) =>
   makeGroupCommit<Reservation, ReserveRow>({
     name: "ledger_reserve",
     ownerOf: (reservation) => reservation.accountId,
@@ -130,7 +130,7 @@ export interface KeyedReservation extends Reservation {
 /** Lower because of the stored answers: a batch has at most 64 × `maxAnswerBytes`. */
 const maxKeyedBatch = 64
 
-export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock, lease: Lease) =>
+export const keyedReservations = (sql: SqlClient.SqlClient, clock: StoreClock["Service"], lease: Lease) =>
   makeGroupCommit<KeyedReservation, ReserveRow>({
     name: "ledger_reserve_keyed",
     ownerOf: (reservation) => reservation.accountId,
@@ -155,7 +155,7 @@ interface Opening {
 }
 
 /** Does nothing if another replica has already opened the period. */
-export const openings = (sql: SqlClient.SqlClient, clock: StoreClock) =>
+export const openings = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) =>
   makeGroupCommit<Opening, true>({
     name: "ledger_open",
     ownerOf: (opening) => opening.accountId,
@@ -255,7 +255,7 @@ export const keyedEndings = (sql: SqlClient.SqlClient, lease: Duration.Duration)
     )
   })
 
-export const clearKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, clock: StoreClock) {
+export const clearKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) {
   yield* sql`select idempotency_clear(${new Date(yield* storeTime(clock))}::timestamptz)`
 })
 
@@ -347,7 +347,7 @@ const adjustedRow = rowOf(
 
 /** Idempotent by `cause`. Undefined for an unknown account. */
 export const adjustCredits = Effect.fnUntraced(function* (
-  { clock, sql }: { readonly clock: StoreClock; readonly sql: SqlClient.SqlClient },
+  { clock, sql }: { readonly clock: StoreClock["Service"]; readonly sql: SqlClient.SqlClient },
   adjustment: Adjustment,
   cause: string
 ) {

@@ -12,7 +12,7 @@ import * as PlanVersions from "./PlanVersions.ts"
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly own: PlanTable
 }
 
@@ -124,7 +124,7 @@ const apply = (deps: Deps) => {
   }).pipe(Effect.withSpan("PlanBooks.apply"), Effect.orDie)
 }
 
-export const layer: Layer.Layer<PlanBooks, never, SqlClient.SqlClient | Plans> = Layer.effect(
+export const layer: Layer.Layer<PlanBooks, never, SqlClient.SqlClient | Plans | StoreClock> = Layer.effect(
   PlanBooks,
   Effect.gen(function* () {
     const deps: Deps = { sql: yield* SqlClient.SqlClient, clock: yield* StoreClock, own: yield* Plans }

@@ -50,7 +50,7 @@ const changedRows = rowsOf(ChangedKey)
 
 interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly ids: Ids["Service"]
   readonly principals: PrincipalCache
   readonly pepper: Keyring
@@ -247,7 +247,7 @@ const revokeAll = (deps: Deps) =>
     return yield* readKeys(sql, now, sql`k.id = any (${keys.map(({ id }) => id)}::text[]) order by k.created_at desc`)
   }, Effect.orDie)
 
-export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids> =>
+export const layer = (options: KeyStoreOptions): Layer.Layer<KeyStore, never, SqlClient.SqlClient | Ids | StoreClock> =>
   Layer.effect(
     KeyStore,
     Effect.gen(function* () {

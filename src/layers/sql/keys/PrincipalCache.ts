@@ -60,14 +60,14 @@ export interface KeyDigests {
 interface Deps {
   readonly pepper: Keyring
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly scope: Scope.Scope
   readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
 }
 
 const principalRows = rowsOf(PrincipalRow)
 
-const principals = (sql: SqlClient.SqlClient, clock: StoreClock) => {
+const principals = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) => {
   const columns = sql.literal(`${columnsOf(AccountRow, "a")}, ${columnsOf(BoundsRow, "b")}, ${memberBoundsColumns}`)
   return makeGroupCommit<KeyDigests, PrincipalRow | null>({
     name: "api_keys",
@@ -191,7 +191,7 @@ export interface PrincipalCache {
 /** Unknown keys are cached separately: anyone can invent them, and they must not evict keys in use. */
 export const makePrincipalCache = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  clock: StoreClock,
+  clock: StoreClock["Service"],
   pepper: Keyring
 ): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
   const scope = yield* Effect.scope

@@ -174,7 +174,9 @@ const upkeep = ({ clock, sql }: Deps) => ({
   }).pipe(Effect.orDie)
 })
 
-export const layer = (options: { readonly keyring: Keyring }): Layer.Layer<EventBooks, never, SqlClient.SqlClient> =>
+export const layer = (options: {
+  readonly keyring: Keyring
+}): Layer.Layer<EventBooks, never, SqlClient.SqlClient | StoreClock> =>
   Layer.effect(
     EventBooks,
     Effect.gen(function* () {

@@ -28,7 +28,7 @@ import { DeliveryRow, deliveryColumns, EndpointRow, endpointColumns, toDelivery,
 
 export interface Deps {
   readonly sql: SqlClient.SqlClient
-  readonly clock: StoreClock
+  readonly clock: StoreClock["Service"]
   readonly keyring: Keyring
 }
 

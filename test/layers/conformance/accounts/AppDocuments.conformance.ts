@@ -4,11 +4,12 @@ import { SqlClient } from "effect/sql"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { type ClientDocuments, ClientDocumentUnusable } from "../../../../src/services/accounts/ClientDocuments.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import * as Apps from "../../../support/accounts/Apps.ts"
 import { makeBrowser, makeReplica } from "../../../support/accounts/SignIn.ts"
 import { makeEmail } from "../../../support/api/searches.ts"
 
-type Services = Accounts | Ids | SqlClient.SqlClient
+type Services = Accounts | Ids | SqlClient.SqlClient | StoreClock
 
 let apps = 0
 

@@ -10,6 +10,7 @@ import { type MemberChange, Members } from "../../../../src/services/accounts/Me
 import type { Ids } from "../../../../src/services/Ids.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
 import { singleKeyring } from "../../../../src/services/operations/Keyrings.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import * as Apps from "../../../support/accounts/Apps.ts"
 import {
   dumpOf,
@@ -21,7 +22,7 @@ import {
 } from "../../../support/accounts/SignIn.ts"
 import { makeEmail } from "../../../support/api/searches.ts"
 
-type Services = Accounts | Ids | KeyStore | SqlClient.SqlClient
+type Services = Accounts | Ids | KeyStore | SqlClient.SqlClient | StoreClock
 
 const makeMembers = Effect.map(
   Layer.build(

@@ -9,11 +9,12 @@ import { People } from "../../../../src/services/accounts/People.ts"
 import type { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
 import { singleKeyring } from "../../../../src/services/operations/Keyrings.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import { dumpOf, makeBrowser, makeReplica, password, type Replica } from "../../../support/accounts/SignIn.ts"
 import { makeAccount, makeEmail } from "../../../support/api/searches.ts"
 import type { Backdoor } from "../../../support/stores/Backdoor.ts"
 
-type Services = Accounts | Backdoor | Ids | Ledger | SqlClient.SqlClient
+type Services = Accounts | Backdoor | Ids | Ledger | SqlClient.SqlClient | StoreClock
 
 /** The operator's side of the replicas that `makeReplica` makes. */
 const makePeople = Effect.map(

@@ -3,12 +3,13 @@ import { Effect, Exit, Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import * as Apps from "../../../support/accounts/Apps.ts"
 import { rotatingKeyring } from "../../../support/accounts/rotatingKeyring.ts"
 import { makeBrowser, makeReplica, password, type Replica } from "../../../support/accounts/SignIn.ts"
 import { makeEmail } from "../../../support/api/searches.ts"
 
-type Services = Accounts | Ids | SqlClient.SqlClient
+type Services = Accounts | Ids | SqlClient.SqlClient | StoreClock
 
 const providerClient = { clientId: "a-client", clientSecret: Redacted.make("a client's secret") }
 

@@ -7,6 +7,7 @@ import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { People } from "../../../../src/services/accounts/People.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
 import { singleKeyring } from "../../../../src/services/operations/Keyrings.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import * as Apps from "../../../support/accounts/Apps.ts"
 import { rotatingKeyring } from "../../../support/accounts/rotatingKeyring.ts"
 import {
@@ -22,7 +23,7 @@ import {
 import { codeOf } from "../../../support/accounts/totp.ts"
 import { makeEmail } from "../../../support/api/searches.ts"
 
-type Services = Accounts | Ids | SqlClient.SqlClient
+type Services = Accounts | Ids | SqlClient.SqlClient | StoreClock
 
 type Browser = ReturnType<typeof makeBrowser>
 

@@ -5,6 +5,7 @@ import * as fc from "fast-check"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import {
   accessToken,
   askGitHub,
@@ -20,7 +21,7 @@ import {
 import { makeEmail } from "../../../support/api/searches.ts"
 import { Backdoor } from "../../../support/stores/Backdoor.ts"
 
-type Services = Accounts | Backdoor | Ids | Ledger | SqlClient.SqlClient
+type Services = Accounts | Backdoor | Ids | Ledger | SqlClient.SqlClient | StoreClock
 
 const refused = (browser: ReturnType<typeof makeBrowser>, replica: Replica) =>
   Effect.map(Effect.flip(browser.whoAmI(replica)), (error) => assert.strictEqual(error._tag, "unauthorized"))

@@ -3,11 +3,12 @@ import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import * as Apps from "../../../support/accounts/Apps.ts"
 import { liftShortLimits, makeBrowser, makeReplica, password, type Replica } from "../../../support/accounts/SignIn.ts"
 import { makeEmail } from "../../../support/api/searches.ts"
 
-type Services = Accounts | Ids | SqlClient.SqlClient
+type Services = Accounts | Ids | SqlClient.SqlClient | StoreClock
 
 const makeSite = (options = {}) => makeReplica({ baseUrl: "https://quarry.test", ...options })
 

@@ -5,6 +5,7 @@ import type { SignUpPolicy } from "../../../../src/domain/accounts/signUp.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import type { Ids } from "../../../../src/services/Ids.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import {
   type Answered,
   comeBackFromGitHub,
@@ -19,7 +20,7 @@ import {
 import { makeEmail } from "../../../support/api/searches.ts"
 import type { Backdoor } from "../../../support/stores/Backdoor.ts"
 
-type Services = Accounts | Backdoor | Ids | Ledger | SqlClient.SqlClient
+type Services = Accounts | Backdoor | Ids | Ledger | SqlClient.SqlClient | StoreClock
 
 type Browser = ReturnType<typeof makeBrowser>
 

@@ -10,13 +10,14 @@ import { Reconciler } from "../../../../src/services/billing/Reconciler.ts"
 import type { QueryLog } from "../../../../src/services/charging/QueryLog.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import { EventBooks } from "../../../../src/services/webhooks/EventBooks.ts"
 import * as PaymentProviderMemory from "../../../../src/testing/PaymentProviderMemory.ts"
 import { ProviderLevers } from "../../../../src/testing/PaymentProviderMemory.ts"
 import * as StandardSettings from "../../../../src/testing/StandardSettings.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../../../support/api/searches.ts"
 
-type Storage = Accounts | BillingBooks | EventBooks | Ids | Ledger | QueryLog
+type Storage = Accounts | BillingBooks | EventBooks | Ids | Ledger | QueryLog | StoreClock
 
 /** Purchases and the reconciler over a provider of their own, for each test. */
 const withBilling = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

@@ -8,6 +8,7 @@ import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
 import { clockSkew } from "../../../../src/services/telemetry/Metrics.ts"
+import * as StandardSettings from "../../../../src/testing/StandardSettings.ts"
 import { discrepanciesOf, makeAccount, makeRecords } from "../../../support/api/searches.ts"
 import { freshDatabase } from "../../../support/stores/Database.ts"
 import { describeWithPostgres } from "../../../support/stores/Postgres.ts"
@@ -30,8 +31,7 @@ const wrongClock = Effect.map(Clock.Clock, (clock) => {
 const replica = (database: Layer.Layer<SqlClient.SqlClient, unknown>) =>
   Layer.build(
     Layer.fresh(
-      SqlStorage.replica().pipe(
-        Layer.provideMerge(DatabaseClock.layer({ interval: Duration.millis(50) })),
+      SqlStorage.replica(StandardSettings.plans, DatabaseClock.layer({ interval: Duration.millis(50) })).pipe(
         Layer.provideMerge(Migrations.layer),
         Layer.provideMerge(database)
       )

@@ -8,6 +8,7 @@ import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
 import { singleKeyring } from "../../../../src/services/operations/Keyrings.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import { EventBooks, maxQueued } from "../../../../src/services/webhooks/EventBooks.ts"
 import { makeAccount } from "../../../support/api/searches.ts"
 
@@ -52,7 +53,7 @@ const endAll = Effect.flatMap(
   (sql) => sql`update event_deliveries set status = 'failed', is_taken = false where status = 'pending'`
 )
 
-const queues = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger>): void => {
+const queues = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger | StoreClock>): void => {
   it.effect("R53: an event that was being written while the address changed is not sent to the new address", () =>
     Effect.gen(function* () {
       const books = yield* replica
@@ -99,7 +100,10 @@ const queues = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids |
   )
 }
 
-const turns = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger>, due: number): void => {
+const turns = (
+  it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger | StoreClock>,
+  due: number
+): void => {
   it.effect("R53: five replicas that take at the same time give an account no more than its share", () =>
     Effect.gen(function* () {
       const replicas = yield* Effect.all(Array.from({ length: 5 }, () => replica))
@@ -219,7 +223,7 @@ const turns = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | 
 
 /** The queues of accounts, and the turns that replicas take at them, by the database alone. */
 export const eventQueuesConformance = (
-  it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger>,
+  it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger | StoreClock>,
   options: {
     /** Due deliveries of one account beside which a turn must stay cheap. */
     readonly due: number
@@ -230,7 +234,9 @@ export const eventQueuesConformance = (
 }
 
 /** Turns of replicas at the same time. Needs a connection for each, which the embedded store does not have. */
-export const concurrentTurns = (it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger>): void => {
+export const concurrentTurns = (
+  it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger | StoreClock>
+): void => {
   it.effect("R53: a turn skips the accounts whose slots another replica is sharing at that moment", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

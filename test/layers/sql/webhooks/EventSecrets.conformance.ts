@@ -9,6 +9,7 @@ import type { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
 import type { Keyring } from "../../../../src/services/operations/Keyrings.ts"
+import type { StoreClock } from "../../../../src/services/StoreClock.ts"
 import { EventBooks } from "../../../../src/services/webhooks/EventBooks.ts"
 import { rotatingKeyring } from "../../../support/accounts/rotatingKeyring.ts"
 import { makeAccount } from "../../../support/api/searches.ts"
@@ -58,7 +59,7 @@ const anEndpoint = Effect.fnUntraced(function* (books: EventBooks["Service"]) {
 
 /** The secrets of endpoints over a rotation of AUTH_SECRET, by the database alone. */
 export const eventSecretsConformance = (
-  it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger>
+  it: Vitest.MethodsNonLive<SqlClient.SqlClient | Accounts | Ids | Ledger | StoreClock>
 ): void => {
   it.effect("R53, R56: deliveries verify before, during and after a rotation of AUTH_SECRET, by both secrets", () =>
     Effect.gen(function* () {
