@@ -54,7 +54,7 @@ const bytes = (text: string): Buffer => Buffer.from(text)
 
 const beforeStructured = bytes(`,"structuredContent":`)
 
-/** Copies already encoded content instead of encoding it again. `meta` and `extra` are a revision's additions. */
+/** Copies content that is already encoded. `meta` and `extra` are what one revision of the protocol adds. */
 const writeResponse = (end: CallEnd, id: string | number, meta: object, extra: string): Uint8Array => {
   const isError = "envelope" in end
   const allMeta = isError ? { "quarry/error": end.envelope, ...meta } : meta
@@ -64,8 +64,10 @@ const writeResponse = (end: CallEnd, id: string | number, meta: object, extra: s
   return Buffer.concat(isError ? [start, last] : [start, beforeStructured, end.structured, last])
 }
 
+/** Encodes a response for the `earlierRevisions`. */
 export const writeEarlier = (end: CallEnd, id: string | number): Uint8Array => writeResponse(end, id, {}, "")
 
+/** Encodes a response for the `currentRevision`. */
 export const writeCurrent = (end: CallEnd, id: string | number, meta: object): Uint8Array =>
   writeResponse(end, id, meta, `,"resultType":"complete"`)
 

@@ -26,7 +26,7 @@ import * as mcp from "../mcp/Endpoint.ts"
 import { PageSettings } from "../services/pages/PageSettings.ts"
 import * as Docs from "../site/docs/Docs.ts"
 import * as Site from "../site/Site.ts"
-import * as oauth from "../site/signIn/routes.ts"
+import * as signIn from "../site/signIn/routes.ts"
 import * as unsubscribe from "../site/unsubscribe.ts"
 
 /** Other spellings of a path are not found (R3). */
@@ -72,7 +72,7 @@ export const service = Layer.mergeAll(
   Site.layer,
   Discovery.layer,
   auth.layer,
-  oauth.layer,
+  signIn.layer,
   deliveries.layer,
   compat.layer,
   unsubscribe.layer,

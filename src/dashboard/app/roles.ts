@@ -1,7 +1,7 @@
 import type { Answer } from "../api/routes.ts"
 import { role } from "./session.ts"
 
-/** The groups of `domain/accounts/Role.ts`, which needs Effect. A test compares them. */
+/** Copies of the groups in `domain/accounts/Role.ts`, which would load Effect. A test compares them. */
 export const roleGroups = {
   ownerOnly: ["owner"],
   builders: ["owner", "developer"],

@@ -11,8 +11,8 @@ const maxRules = 10_000
 const maxPatternCharacters = 2_048
 
 /**
- * Characters of the path, once for each rule with `*`. Matching so many takes about 10 ms. A path that would take longer
- * is disallowed, because its rules are unknown.
+ * Limits the characters of the path times the rules with `*`. Matching this many takes about 10 ms. A path that would take
+ * longer is disallowed, because what its rules say stays unknown.
  */
 const maxWildcardSteps = 1_000_000
 
@@ -42,7 +42,7 @@ const normalize = (text: string): string =>
 
 const agentOf = (value: string): string => (/^(?:\*|[A-Za-z_-]+)/.exec(value)?.[0] ?? "").toLowerCase()
 
-/** Of the fields that are read. Other lines cost one comparison, because a file may have half a million of them. */
+/** First letters of the fields we read. Other lines cost one comparison: a file may have half a million of them. */
 const firstLetters = /[uad]/i
 
 /** Splits without a regular expression, whose time could be quadratic. */
@@ -99,7 +99,10 @@ export const parseRobots = (text: string): RobotsRules => {
     .map(({ isAllowed, pattern }) => ({ isAllowed, pattern: normalize(pattern) }))
 }
 
-/** Knuth-Morris-Pratt: `indexOf` can take time proportional to the product of both lengths, which strangers choose. */
+/**
+ * The position after the first `piece` from `start` on, or -1. Knuth-Morris-Pratt, because the time of `indexOf` can grow
+ * with the product of both lengths, which strangers choose.
+ */
 const endOf = (text: string, piece: string, start: number): number => {
   const borders = [0]
   for (let at = 1, border = 0; at < piece.length; at++) {

@@ -78,11 +78,11 @@ const firstOf = <A>(field: Field, read: (source: TextSource) => A | undefined): 
 export const readField = (row: unknown, field: Field): string | undefined =>
   firstOf(field, (source) => readSource(row, source))
 
-/** Below, a number may be a year. */
+/** Smaller numbers may be years. */
 const minUnixSeconds = 10_000_000
 const endOfTimeSeconds = 253_402_300_800
 
-/** ISO 8601, Unix seconds, or what the shape adds. Other values are left out. */
+/** Reads ISO 8601, Unix seconds, and English text if the shape has it. Undefined for other values. */
 const readDate = (value: unknown, { hasEnglishDates }: RowShape, nowMs: number): string | undefined => {
   const seconds = typeof value === "number" || (typeof value === "string" && /^\d{8,12}$/.test(value)) ? +value : NaN
   if (Number.isNaN(seconds)) return hasEnglishDates ? readPublished(value, nowMs) : parseIsoDate(value)
@@ -127,8 +127,8 @@ const countsNothing = (json: unknown, depth = 0): boolean => {
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null
 
 /**
- * The rows of a response, at most `maxRows`. Without a list of rows it is an answer only if the object around the list
- * is there or the response counts no results: an error in the body of a 200 must not become an empty page (R14).
+ * The rows of a response, at most `maxRows`. A response without a list of rows has no results only if it has the object
+ * around the list, or counts no results. Otherwise an error in the body of a 200 would become an empty page (R14).
  */
 export const readRows = (
   json: unknown,
@@ -140,7 +140,7 @@ export const readRows = (
     const rows = list.slice(0, maxRows).flatMap((row) => readRow(row, shape, nowMs))
     return rows.length > 0 || list.length === 0 ? Result.succeed(rows) : Result.fail("none of its rows has an address")
   }
-  if (list !== undefined && list !== null) return Result.fail("what it has at the path of the rows is not a list")
+  if (list !== undefined && list !== null) return Result.fail("its value at the path of the rows is not a list")
   const around = shape.rows.length > 1 ? valueAt(json, shape.rows.slice(0, -1)) : undefined
   if (isObject(around) || countsNothing(json)) return Result.succeed([])
   return Result.fail("its response has no rows where the description expects them")

@@ -19,7 +19,7 @@ export type FieldsRule = (fields: RawFields) => Issue | undefined
 
 const besideFailures = "quarry/besideFailures"
 
-/** Runs even if fields are invalid, so that all failures are reported together. A plain check would not (R6). */
+/** Runs even if fields are invalid, unlike a plain check, so that all failures are reported together (R6). */
 export const acrossFields = (rule: FieldsRule) =>
   Schema.makeFilter(
     (fields: object) => {
@@ -72,7 +72,7 @@ export const issuesOf = (failure: SchemaIssue.Issue, input: unknown): ReadonlyAr
   return issues.sort((a, b) => position(a) - position(b))
 }
 
-/** Decoders report every invalid entry, and 1 MiB has room for 500,000. One more is kept, to fail the length check. */
+/** Decoders report every invalid entry, and 1 MiB has room for 500,000. One more is kept, so the length check fails. */
 export const maxListEntries = 300
 
 const cutLists = (input: unknown, names: ReadonlyArray<string>, maxEntries: number): unknown => {
@@ -84,7 +84,7 @@ const cutLists = (input: unknown, names: ReadonlyArray<string>, maxEntries: numb
   return Object.fromEntries(present.map((name) => [name, cut(input[name])]))
 }
 
-/** Callers choose how many names they send. */
+/** Limits the comparisons, because callers choose how many names they send. */
 const maxComparedNames = 64
 const comparedName = /^[A-Za-z_.-]{1,32}$/
 
@@ -99,7 +99,7 @@ const resembles = (sent: string, field: string): boolean =>
   (sent.length > 2 && (sent.startsWith(field) || field.startsWith(sent))) ||
   mistakesBetween(sent, field, 2) <= Math.min(2, field.length - 2)
 
-/** Adds a hint to the issue of a missing field if its other name was sent (R71): `q` for `query`. */
+/** Adds a hint to the issue of a missing field if the caller sent it under another name (R71): `q` for `query`. */
 const withMeantFields = (
   issues: ReadonlyArray<Issue>,
   input: unknown,
@@ -156,6 +156,7 @@ export const limitedText = (
 
 export const wholeNumberMessage = (maximum: number): string => `must be a whole number from 1 to ${maximum}`
 
+/** The keys of JSON Schema that the OpenAPI document takes from annotations. */
 export const documentKeys: ReadonlySet<string> = new Set([
   "type",
   "minLength",
@@ -178,6 +179,7 @@ export const wholeNumber = (maximum: number, annotations: Described) => {
   )
 }
 
+/** A number in a query string, where it is text. */
 export const asDigits = <S extends Schema.Codec<number, number>>(number: S, message: string) => {
   const { schema } = Schema.toJsonSchemaDocument(number, { includeAnnotationKey: (key) => documentKeys.has(key) })
   return Schema.String.annotate({ ...schema, message })

@@ -20,9 +20,9 @@ export interface Workers {
 
 const Health = Schema.Struct({ healthy: Schema.Boolean, checks: Schema.Record(Schema.String, Schema.String) })
 
-const unanswered: typeof Health.Type = { healthy: false, checks: {} }
+const withoutReport: typeof Health.Type = { healthy: false, checks: {} }
 
-const worst = (all: ReadonlyArray<typeof Health.Type>): Readonly<Record<string, string>> => {
+const worstChecks = (all: ReadonlyArray<typeof Health.Type>): Readonly<Record<string, string>> => {
   const checks: Record<string, string> = {}
   for (const health of all) {
     for (const [name, result] of Object.entries(health.checks)) {
@@ -32,7 +32,7 @@ const worst = (all: ReadonlyArray<typeof Health.Type>): Readonly<Record<string, 
   return checks
 }
 
-/** Ready while at least one worker serves, because it also receives the others' connections. */
+/** Ready while at least one worker serves: that worker also receives the connections of the others. */
 const readiness = (workers: Workers) => {
   const listener = workers.listener()
   const serving = workers.serving()
@@ -41,10 +41,10 @@ const readiness = (workers: Workers) => {
 
 const health = (workers: Workers) =>
   Effect.map(workers.ask("/readyz?full"), (replies) => {
-    const all = replies.map(({ body }) => (Schema.is(Health)(body) ? body : unanswered))
+    const all = replies.map(({ body }) => (Schema.is(Health)(body) ? body : withoutReport))
     const report = readiness(workers)
     const healthy = report.ready && all.length === workers.count && all.every(({ healthy }) => healthy)
-    return { ...report, healthy, checks: worst(all) }
+    return { ...report, healthy, checks: worstChecks(all) }
   })
 
 /** Lists providers and rerankers per worker, because each worker has its own cool-downs. */

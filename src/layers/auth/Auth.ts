@@ -15,6 +15,7 @@ export const layer = (options: SignInOptions) =>
     AccessTokensBetterAuth.layer(options),
     ConnectedAppsBetterAuth.layer,
     MembersBetterAuth.layer(options),
+    // Only these load the sign-in library.
     Layer.mergeAll(
       SignInBetterAuth.layer(options),
       AuthorizationRequestsBetterAuth.layer(options),

@@ -3,11 +3,12 @@ const largeBytes = 4 * 1024
 
 const blockBytes = 64 * 1024
 
-/** Small pieces share blocks: a list of one-byte pieces would take a hundred times the space. */
+/** Collects the pieces of a body. Small ones share blocks: a list of one-byte pieces takes a hundred times the space. */
 export class Bytes {
   length = 0
   private parts: Array<Buffer> = []
   private block: Buffer = Buffer.alloc(0)
+  /** The part of the block that is not in `parts` yet. */
   private from = 0
   private to = 0
 

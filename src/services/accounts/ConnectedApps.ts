@@ -9,10 +9,10 @@ export interface ConnectedApp {
   readonly name: string | undefined
   /** The host that publishes the app's metadata document. Undefined for an app that registered itself. */
   readonly verifiedHost: string | undefined
-  /** The credits that it may spend each UTC day. Undefined if only the account limits it. */
+  /** The credits that the app may spend each UTC day. Undefined if only the account limits it. */
   readonly dailyCredits: number | undefined
   readonly connectedAt: number
-  /** The last time it received a token: hourly while it is used. */
+  /** The last time the app received a token: hourly while it is in use. */
   readonly renewedAt: number
 }
 
@@ -28,9 +28,9 @@ export class ConnectedApps extends Context.Service<
   {
     /** Newest first, at most `maxListedApps`. */
     readonly list: (person: PersonInAccount) => Effect.Effect<ReadonlyArray<ConnectedApp>>
-    /** Undefined removes the limit. Takes effect immediately. */
+    /** Sets the app's daily credits; undefined removes the limit. Takes effect immediately. */
     readonly limit: (accountId: string, clientId: string, dailyCredits: number | undefined) => Effect.Effect<void>
-    /** Also revokes its tokens. */
+    /** Disconnects the app and revokes its tokens. */
     readonly end: (person: PersonInAccount, appId: string) => Effect.Effect<void, NotFound>
   }
 >()("quarry/services/accounts/ConnectedApps") {}

@@ -31,7 +31,7 @@ export interface Outcome<B> {
   readonly body: (id: string) => B
 }
 
-/** A valid row, which knows how to run. Without a provider that was asked, it ends with a body that is free (R76). */
+/** A valid row, which knows how to run. It fails with a body that is not charged if no provider was asked (R76). */
 export interface Task<B> {
   readonly describe: (span: Tracer.Span, withText: boolean) => void
   /** `deadline` is the end of the batch, until which the row may wait for its turn. */

@@ -22,6 +22,7 @@ export interface AuditQuery {
   readonly operator: string | undefined
   readonly command: string | undefined
   readonly subject: string | undefined
+  /** Unix milliseconds, inclusive. */
   readonly from: number | undefined
   /** Unix milliseconds, exclusive. */
   readonly to: number | undefined

@@ -16,8 +16,8 @@ export class Answers extends Context.Service<
   Answers,
   {
     /**
-     * Ends with the search's time at the latest. Identical concurrent searches in this process share one lookup, which
-     * runs while at least one of them waits. If it fails, each search that joined runs its own (R15). The search's
+     * Fails at the search's deadline at the latest. Identical concurrent searches in this process share one lookup,
+     * which runs while at least one of them waits. If it fails, each search that joined runs its own (R15). The search's
      * attempts include those of a shared lookup. Errors are never cached.
      */
     readonly find: (search: TargetSearch) => Effect.Effect<Answer, SearchError>
@@ -40,7 +40,7 @@ interface Starter {
 
 const count = (result: "hit" | "miss" | "joined"): Effect.Effect<void> => Metric.update(cacheLookups.of(result), 1)
 
-/** `Answers.find`, with `ask` in place of the providers. */
+/** Makes `Answers.find`. `ask` sends a search to the providers. */
 export const makeFind = Effect.fnUntraced(function* <E>(
   cache: ResultCache["Service"],
   ask: (search: TargetSearch) => Effect.Effect<Answer, E>

@@ -25,8 +25,8 @@ import {
 import { cacheKey } from "./ResultCache.ts"
 
 /**
- * Limits concurrent searches of non-streamed batches in this process (R20). Each takes about 40 kB, and of many
- * thousands most would not finish within their time.
+ * Limits concurrent searches of non-streamed batches in this process (R20). Each takes about 40 kB, and
+ * with many thousands, most would not finish in time.
  */
 const maxRunning = 512
 
@@ -41,7 +41,7 @@ export class Bulk extends Context.Service<Bulk, Batches<SearchRequest, RowBody>>
 const errorRow = (error: RowFailure): RowBody =>
   ({ status: "error", error: error._tag, message: error.message }) as RowBody
 
-/** Without a provider that was asked, a row is free (R76). */
+/** A row is free if no provider was asked (R76). */
 const outcomeOf = (
   principal: Principal,
   request: SearchRequest,
@@ -64,7 +64,7 @@ const toShared = ({ answer }: DispatchedSearch): DispatchedSearch | undefined =>
     ? undefined
     : { answer: Result.succeed({ ...answer.success, cached: true }), durationMs: 0, refusals: [] }
 
-/** Answers of a batch, for its identical rows. */
+/** Answers that identical rows of a batch share, by `cacheKey`. */
 type SharedAnswers = Map<string, DispatchedSearch>
 
 const make = Effect.gen(function* () {
@@ -97,7 +97,7 @@ const make = Effect.gen(function* () {
     }
   }
 
-  /** Rows that the key may not use, or that no provider can serve, are not charged. */
+  /** Rows whose target the key may not use, or that no provider can serve, are not charged. */
   const rowOf = Effect.fnUntraced(function* (
     principal: Principal,
     asked: AskedRows<SearchRequest>[number],

@@ -87,7 +87,7 @@ export const currentSpan: Effect.Effect<Tracer.Span | undefined> = Effect.withFi
   return Effect.succeed(Context.get(span.annotations, Tracer.DisablePropagation) ? undefined : span)
 })
 
-/** The current span if it is sampled, so that attributes of others cost nothing. */
+/** The current span if it is sampled, so that attributes of unsampled spans cost nothing. */
 export const sampledSpan: Effect.Effect<Tracer.Span | undefined> = Effect.map(currentSpan, (span) =>
   span?.sampled === true ? span : undefined
 )

@@ -15,7 +15,7 @@ export const endTokenOf = (secret: Redacted.Redacted, sessionId: string): string
 
 const signedTokenPattern = /^([0-9A-Za-z]{32})\.([0-9A-Za-z+/]{43}=)$/
 
-/** Undefined if this deployment did not sign the cookie. Compares in constant time. */
+/** The session token in a signed cookie; undefined if this deployment did not sign it. Compares in constant time. */
 export const tokenOf = (keyring: Keyring, cookie: Redacted.Redacted): string | undefined => {
   const value = Redacted.value(cookie).replaceAll(/%2[BF]|%3D/gi, decodeURIComponent)
   const [, token, signature] = signedTokenPattern.exec(value) ?? []

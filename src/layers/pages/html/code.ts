@@ -15,11 +15,7 @@ import {
   walk
 } from "./Tree.ts"
 
-/**
- * Replaces each block of code by a `pre` that contains its text alone, with its language in `data-lang`. Later steps
- * would take the elements around lines, numbers and tokens for paragraphs, tables and links.
- */
-
+/** Names of languages that a class may state without a prefix such as `language-`. */
 const languages = new Set(
   (
     "abap ada apache applescript arduino asm assembly astro awk bash basic bat batch bicep c c# c++ clj clojure cmake cobol " +
@@ -158,7 +154,10 @@ const isBlockOfCode = (element: Element): boolean => {
   return name === "code" && findElement(element, ({ tagName }) => blockElements.has(tagName)) !== undefined
 }
 
-/** A table whose rows are lines with their numbers, or with one row: all numbers, and the code beside them. */
+/**
+ * The code of a table with line numbers: the table if each row is a line after its number, or the second cell of its
+ * only row if the first cell has all numbers.
+ */
 const codeBesideNumbers = (table: Element): Element | undefined => {
   const rows = rowsIn(table)
   const isNumbered = (row: Element) => {
@@ -185,6 +184,10 @@ const isLabelOfCode = (node: Node): boolean =>
   (node.tagName === "button" ||
     (node.tagName === "span" && /(?:^|\s)lang(?=\s|$)/.test(attribute(node, "class") ?? "")))
 
+/**
+ * Replaces each block of code with a `pre` that only contains its text, with its language in `data-lang`. Later steps
+ * would take the elements around lines, numbers and tokens for paragraphs, tables and links.
+ */
 export const readCode = (root: Parent): void => {
   const replacements = new Map<Node, ReadonlyArray<Node>>()
   walk(root, (element) => {

@@ -3,40 +3,40 @@ import { attribute, type Element, isElement, isText, namesOf, type Parent } from
 export interface Measure {
   /** Characters outside navigation, headers and footers. */
   readonly text: number
-  /** The same without links and comments of readers. */
+  /** The same without links and readers' comments. */
   readonly prose: number
 }
 
-const around = new Set(["nav", "header", "footer"])
-const aroundRole = /^(?:navigation|banner|contentinfo)$/i
+const surroundingTags = new Set(["nav", "header", "footer"])
+const surroundingRole = /^(?:navigation|banner|contentinfo)$/i
 const comments = /(?:^|\s)(?:comments?|disqus|comment-?list)(?![a-z]|-(?:open|closed|enabled|disabled))/i
 
-const isAround = (element: Element): boolean =>
-  around.has(element.tagName) || aroundRole.test(attribute(element, "role") ?? "")
+const isSurrounding = (element: Element): boolean =>
+  surroundingTags.has(element.tagName) || surroundingRole.test(attribute(element, "role") ?? "")
 
 interface Visit {
   readonly parent: Parent
-  readonly isAround: boolean
+  readonly isSurrounding: boolean
   readonly isProse: boolean
 }
 
 /** Measures all elements in one pass, because measuring each of many nested elements costs too much. */
 export const measureAll = (root: Parent): ReadonlyMap<Parent, Measure> => {
-  const visits: Array<Visit> = [{ parent: root, isAround: false, isProse: true }]
+  const visits: Array<Visit> = [{ parent: root, isSurrounding: false, isProse: true }]
   for (let index = 0; index < visits.length; index++) {
     const visit = visits[index]
     if (visit === undefined) continue
     for (const node of visit.parent.childNodes) {
       if (!isElement(node)) continue
       const isProse = visit.isProse && node.tagName !== "a" && !comments.test(namesOf(node))
-      visits.push({ parent: node, isAround: visit.isAround || isAround(node), isProse })
+      visits.push({ parent: node, isSurrounding: visit.isSurrounding || isSurrounding(node), isProse })
     }
   }
   const measures = new Map<Parent, Measure>()
-  for (const { isAround, isProse, parent } of visits.toReversed()) {
+  for (const { isSurrounding, isProse, parent } of visits.toReversed()) {
     let [text, prose] = [0, 0]
     for (const node of parent.childNodes) {
-      if (isText(node) && !isAround) {
+      if (isText(node) && !isSurrounding) {
         const { length } = node.value.trim()
         text += length
         if (isProse) prose += length
@@ -53,8 +53,8 @@ export const measureAll = (root: Parent): ReadonlyMap<Parent, Measure> => {
 export const proseLength = (root: Parent): number => measureAll(root).get(root)?.prose ?? 0
 
 /**
- * The causes that together remove at most `share` of the prose. Those that remove least come first, so that one wrong
- * cause is dropped and the others are kept (R82).
+ * Elements are removed for a cause, such as a word in their class. Returns the causes that together remove at most
+ * `share` of the prose, starting with those that remove least: one wrong cause does not cost the others (R82).
  */
 export const causesWithin = <Cause>(
   share: number,

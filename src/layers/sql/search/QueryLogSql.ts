@@ -19,7 +19,7 @@ import {
   toOutcomes
 } from "./LogRow.ts"
 
-const eraseStep = 5_000
+const eraseStepEntries = 5_000
 const hourMs = 3_600_000
 
 const HistoryRow = Schema.Struct({ ...LoggedRow.fields, ...PositionRow.fields })
@@ -83,7 +83,7 @@ const groups = {
   member: { column: "person_id", shown: "p.email" }
 }
 
-/** Hours that were counted before the log named people are counted by target, as searches of nobody. */
+/** Hours from before the log had people have no counts by member. Their counts by target stand in, without a person. */
 const countedByMember = `(counted_by = 'member' or counted_by = 'target' and not exists (
   select from usage_hours m where m.account_id = u.account_id and m.hour = u.hour and m.counted_by = 'member'))`
 
@@ -133,7 +133,7 @@ const eraseStepAfter = (sql: SqlClient.SqlClient, accountId: string, after: Posi
   positionRow(sql`
     with page as (
       select id, created_at, ordinal
-      ${indexedEntries(sql, accountId, { filter: everything, after, limit: eraseStep })} limit ${eraseStep}
+      ${indexedEntries(sql, accountId, { filter: everything, after, limit: eraseStepEntries })} limit ${eraseStepEntries}
     ), erased as (
       update queries q set query = '', source = '', host = left(host, 0), options = null, person_id = null from page p
       where q.id = p.id and q.created_at = p.created_at and (q.query <> '' or q.source <> '' or q.host <> '' or q.options is not null or q.person_id is not null)
