@@ -32,8 +32,8 @@ export const agentSearch = Effect.fnUntraced(function* (me: Person) {
   if (reply.status !== 200) return auditor.answered(ended.request, reply, 0)
   const answer: ToolAnswer = JSON.parse(reply.text)
   const failure = failureOf(answer)
-  // As with a 500, it is unknown if the charge succeeded.
-  if (failure === "internal_error") return auditor.answered(ended.request, { ...reply, status: 500 }, 0)
+  // As with a 500, it is unknown if the charge succeeded. The response itself is a 200, with the headers of one.
+  if (failure === "internal_error") return auditor.answered(ended.request, { ...reply, status: 500, headers: {} }, 0)
   const isKnown = failure === undefined || failures.has(failure)
   auditor.hold("I4 the end of a tool", isKnown, () => `${id} of ${kind} is ${failure}: ${reply.text}`)
   if (answer.result?.structuredContent !== undefined) judgeResult(me, id, asked, answer.result.structuredContent)
