@@ -94,7 +94,9 @@ const listen = (server: Server, options: ListenerOptions) =>
   Effect.callback<AddressInfo, HttpServerError.ServeError>((resume) => {
     const onError = (cause: Error) => resume(Effect.fail(new HttpServerError.ServeError({ cause })))
     server.once("error", onError)
-    server.listen(options.port, options.host, () => {
+    // Node's 511 is less than the clients that reconnect after a deployment. The kernel would drop the others' first
+    // packets, which they send again after seconds.
+    server.listen({ port: options.port, host: options.host, backlog: options.limits.maxConnections }, () => {
       server.off("error", onError)
       resume(Effect.succeed(server.address() as AddressInfo)) // It listens on a port and not on a pipe.
     })

@@ -1,3 +1,5 @@
+import { once } from "node:events"
+import { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber } from "effect"
 import { HttpServerResponse } from "effect/http"
@@ -673,6 +675,33 @@ describe("stopping", () => {
     })
   )
 })
+
+/** Connects from another thread, and notes each connection that the kernel has accepted. */
+const connector = `
+const { connect } = require("node:net")
+const { workerData: { count, connected, port } } = require("node:worker_threads")
+for (let i = 0; i < count; i++) connect(port, "127.0.0.1").on("error", () => {}).on("connect", () => {
+  if (Atomics.add(connected, 0, 1) + 1 === count) Atomics.notify(connected, 0)
+})`
+
+it.live.skipIf(process.platform !== "linux")(
+  "clients that connect at once while the process is busy are all accepted",
+  () =>
+    Effect.gen(function* () {
+      const { port } = yield* Listener.start()
+      // Within the kernel's own limit (`net.core.somaxconn`, 4,096 on Linux 5.4 and later), and above Node's default.
+      const count = 1000
+      const connected = new Int32Array(new SharedArrayBuffer(4))
+      const worker = new Worker(connector, { eval: true, workerData: { count, connected, port } })
+      yield* Effect.addFinalizer(() => Effect.promise(() => worker.terminate()))
+      yield* Effect.promise(() => once(worker, "online"))
+      // Blocks the thread of the listener, so that it accepts none of them meanwhile.
+      for (let now = 0; now < count; now = Atomics.load(connected, 0)) {
+        if (Atomics.wait(connected, 0, now, 15_000) === "timed-out" && Atomics.load(connected, 0) === now) break
+      }
+      assert.strictEqual(Atomics.load(connected, 0), count)
+    })
+)
 
 const connectRefused = (port: number) =>
   Effect.tryPromise(() => fetch(`http://127.0.0.1:${port}/v1/me`, { headers: { connection: "close" } }))
