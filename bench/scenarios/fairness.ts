@@ -7,7 +7,7 @@ import type { Stage } from "../support/Stage.ts"
 import { all } from "./search.ts"
 
 /** Requests in flight of the busy account. */
-const crowd = 500
+const crowd = 1000
 const atMost = 3
 
 const alone = "alone"

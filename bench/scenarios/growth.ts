@@ -4,6 +4,7 @@ import { connect } from "node:net"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import type { Scenario } from "../Scenario.ts"
+import { residentMb } from "../support/Cpu.ts"
 import type { Measurement } from "../support/Measurement.ts"
 import { alternate, measure } from "../support/Runs.ts"
 import { alone } from "../support/Stage.ts"
@@ -47,11 +48,16 @@ const idleConnection = (url: string) =>
 
 export const idle: Scenario = {
   name: "idle",
-  measures: "a search, the stub at 0 ms, 64 connections, all accounts, beside connections that send nothing",
+  measures:
+    "a search, the stub at 0 ms, all accounts: 64 connections beside idle ones, and more connections that search",
   run: (stage) =>
     Effect.gen(function* () {
       const subject = yield* stage.quarry
       const measurements: Array<Measurement> = []
+      const resident = new Map<string, number>()
+      const noteResident = (variant: string) =>
+        resident.set(variant, Math.max(resident.get(variant) ?? 0, ...subject.pids.map(residentMb)))
+      yield* alternate({ ...stage, scale: { ...stage.scale, pairs: 0 } }, [subject], distinctSearches(stage))
       for (let pair = 1; pair <= stage.scale.pairs; pair++) {
         for (const count of stage.scale.idleConnections) {
           const run = Effect.gen(function* () {
@@ -61,12 +67,20 @@ export const idle: Scenario = {
               { concurrency: openAtOnce, discard: true }
             )
             const variant = `${count.toLocaleString("en")} idle`
-            return yield* measure(stage, subject, distinctSearches(stage), { variant, pair })
+            const measured = yield* measure(stage, subject, distinctSearches(stage), { variant, pair })
+            noteResident(variant)
+            return measured
           })
           measurements.push(yield* Effect.scoped(run))
         }
+        for (const count of stage.scale.busyConnections) {
+          const variant = `${count.toLocaleString("en")} searching`
+          measurements.push(yield* measure(stage, subject, distinctSearches(stage, count), { variant, pair }))
+          noteResident(variant)
+        }
       }
-      return { measurements }
+      const figures = [...resident].map(([variant, value]) => ({ name: `resident, ${variant}`, value, unit: "MB" }))
+      return { measurements, figures }
     })
 }
 

@@ -1,9 +1,10 @@
 import { Effect, type Scope } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import { residentMb } from "../support/Cpu.ts"
-import { type Measurement, median, runsOf } from "../support/Measurement.ts"
+import { type Figure, type Measurement, median } from "../support/Measurement.ts"
 import { alternate, measure, type Work } from "../support/Runs.ts"
 import type { Stage } from "../support/Stage.ts"
+import { watchStatements } from "../support/Stores.ts"
 import * as Subject from "../support/Subject.ts"
 import { distinctSearches } from "./search.ts"
 
@@ -142,21 +143,36 @@ export const workers: Scenario = {
   run: (stage) =>
     Effect.gen(function* () {
       const measurements: Array<Measurement> = []
+      const figures: Array<Figure> = []
       for (const processes of stage.scale.workers) {
         const run = Effect.gen(function* () {
           const subject = yield* Subject.workers(stage.ground, processes)
-          return yield* alternate(stage, [subject], distinctSearches(stage))
+          yield* alternate({ ...stage, scale: { ...stage.scale, pairs: 0 } }, [subject], distinctSearches(stage))
+          return yield* watchStatements(stage.ground.databaseUrl, alternateWarm(stage, subject))
         })
-        measurements.push(...(yield* Effect.scoped(run)))
+        const { statements, value: runs, waits } = yield* Effect.scoped(run)
+        measurements.push(...runs)
+        const searches = runs.reduce((sum, run) => sum + run.searches, 0)
+        const of = `WORKERS=${processes}`
+        figures.push(
+          {
+            name: `searches a second that one core of Postgres carries, ${of}`,
+            value: 1000 / median(runs.map(({ cpu }) => cpu.postgres ?? Number.NaN)),
+            unit: ""
+          },
+          { name: `statements for a search, ${of}`, value: statements / searches, unit: "" },
+          { name: `sessions that wait for another's rows, on average, ${of}`, value: waits.rows, unit: "" },
+          { name: `sessions that wait for the write-ahead log, on average, ${of}`, value: waits.log, unit: "" }
+        )
       }
-      const figures = stage.scale.workers.map((processes) => {
-        const runs = runsOf(measurements, `WORKERS=${processes}`, "")
-        return {
-          name: `searches a second that one core of Postgres carries, WORKERS=${processes}`,
-          value: 1000 / median(runs.map(({ cpu }) => cpu.postgres ?? Number.NaN)),
-          unit: ""
-        }
-      })
       return { measurements, figures }
     })
 }
+
+const alternateWarm = Effect.fnUntraced(function* (stage: Stage, subject: Subject.Subject) {
+  const measurements: Array<Measurement> = []
+  for (let pair = 1; pair <= stage.scale.pairs; pair++) {
+    measurements.push(yield* measure(stage, subject, distinctSearches(stage), { variant: "", pair }))
+  }
+  return measurements
+})

@@ -25,6 +25,8 @@ export interface Scale {
   readonly workers: ReadonlyArray<number>
   /** Idle connections, in addition to the connections that search. */
   readonly idleConnections: ReadonlyArray<number>
+  /** Connections that search at the same time. */
+  readonly busyConnections: ReadonlyArray<number>
   /** Accounts in the growth table. */
   readonly accountCounts: ReadonlyArray<number>
   /** Searches in the log before the measurement starts. */
@@ -44,13 +46,15 @@ export const full: Scale = {
   starts: 7,
   replicas: [1, 2, 4],
   workers: [1, 2, 4, 8],
-  idleConnections: [0, 1000, 8000],
+  // With the 64 that search, the limit of the listener.
+  idleConnections: [0, 8128],
+  busyConnections: [1024],
   accountCounts: [1, 1000],
   logSizes: [0, 1_000_000]
 }
 
 /** Values for `--large`, which takes many more minutes. */
-export const large = { accountCounts: [1, 1000, 100_000, 1_000_000], logSizes: [0, 1_000_000, 10_000_000] }
+export const large = { accountCounts: [1, 1000, 10_000, 100_000, 1_000_000], logSizes: [0, 1_000_000, 10_000_000] }
 
 /** Only checks that everything runs. The results are meaningless. */
 export const short: Scale = {
@@ -67,6 +71,7 @@ export const short: Scale = {
   replicas: [1, 2],
   workers: [2],
   idleConnections: [10],
+  busyConnections: [2],
   accountCounts: [1],
   logSizes: [1000]
 }

@@ -1,4 +1,4 @@
-import { Data, Effect, Redacted, type Scope } from "effect"
+import { Data, Effect, Fiber, Redacted, type Scope } from "effect"
 import pg from "pg"
 import { postgresServerWith, serverInstalled } from "../../test/support/servers/PostgresServer.ts"
 import { RedisServer, redisInstalled } from "../../test/support/servers/RedisServer.ts"
@@ -90,3 +90,42 @@ export const start = Effect.gen(function* () {
   }
   return stores
 })
+
+const watchEveryMs = 50
+
+/**
+ * Counts the transactions of a database while an effect runs. The service sends each statement of a search in its own
+ * transaction. Samples what sessions wait for, which costs Postgres about a percent.
+ */
+export const watchStatements = <A, E, R>(databaseUrl: string, work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const client = new pg.Client({ connectionString: databaseUrl })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => client.connect()),
+      () => Effect.promise(() => client.end())
+    )
+    const transactions = Effect.promise(async () => {
+      const { rows } = await client.query("select xact_commit from pg_stat_database where datname = current_database()")
+      return Number(rows[0].xact_commit)
+    })
+    let samples = 0
+    const waiting = { rows: 0, log: 0 }
+    const sample = Effect.promise(async () => {
+      const { rows } = await client.query(
+        `select count(*) filter (where wait_event_type = 'Lock') as rows,
+           count(*) filter (where wait_event like 'WAL%') as log
+         from pg_stat_activity where datname = current_database() and state = 'active'`
+      )
+      samples++
+      waiting.rows += Number(rows[0].rows)
+      waiting.log += Number(rows[0].log)
+    })
+    const before = yield* transactions
+    const sampling = yield* Effect.forkChild(Effect.forever(Effect.andThen(sample, Effect.sleep(watchEveryMs))))
+    const value = yield* work
+    yield* Fiber.interrupt(sampling)
+    // The sampling's own transactions do not count. Sessions report theirs at most a second late.
+    yield* Effect.sleep("1 second")
+    const statements = (yield* transactions) - before - samples
+    return { value, statements, waits: { rows: waiting.rows / samples, log: waiting.log / samples } }
+  }).pipe(Effect.scoped)
