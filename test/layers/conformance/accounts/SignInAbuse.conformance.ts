@@ -620,13 +620,13 @@ const emails = (it: Vitest.MethodsNonLive<Services>): void => {
         assert.strictEqual(yield* replica.waiting, 0)
         for (let n = 0; n < 4; n++) {
           texts.push((yield* requestReset(replica, makeBrowser(), email)).text)
+          // With those of the sign-up and the stranger, the fifth. It is sent behind the response.
+          if (n === 0) yield* replica.nextLink
           yield* makeBrowser().signUp(replica, email)
           yield* makeBrowser().signIn(replica, email)
         }
         texts.push((yield* requestReset(replica, makeBrowser(), yield* makeEmail)).text)
         assert.strictEqual(new Set(texts).size, 1)
-        // With that of the sign-up, five.
-        yield* replica.nextLink
         yield* expectCount(3, "quarry.emails.suppressed", "reset", "mailbox")
         yield* expectCount(8, "quarry.emails.suppressed", "confirmation", "mailbox")
         assert.strictEqual(yield* replica.waiting, 0)
