@@ -10,8 +10,8 @@ import { searchCache } from "../../../support/Time.ts"
 
 class Failed extends Data.TaggedError("Failed")<{ readonly attempt: number }> {}
 
-/** A lookup that counts its runs, and answers each when the test says so. */
-const makeUpstream = Effect.gen(function* () {
+/** A lookup that counts its runs, and answers each when the test says so. The test waits for a run to begin. */
+const makeUpstream = Effect.fnUntraced(function* (settle: Effect.Effect<void>) {
   const runs: Array<Deferred.Deferred<Answer, Failed>> = []
   let interrupted = 0
   const lookup = Effect.suspend(() => {
@@ -19,11 +19,14 @@ const makeUpstream = Effect.gen(function* () {
     runs.push(run)
     return Deferred.await(run).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted++)))
   })
-  const run = (attempt: number) =>
-    Effect.suspend(() => {
+  const run = Effect.fnUntraced(function* (attempt: number) {
+    for (let turn = 0; turn < 100; turn++) {
       const found = runs[attempt - 1]
-      return found === undefined ? Effect.die(`lookup ${attempt} has not run`) : Effect.succeed(found)
-    })
+      if (found !== undefined) return found
+      yield* settle
+    }
+    return yield* Effect.die(`lookup ${attempt} has not run`)
+  })
   return {
     lookup,
     runs: () => runs.length,
@@ -103,7 +106,7 @@ export const resultCacheConformance = (
     promise("R15: identical searches in flight share one lookup, and none of them is a hit", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const upstream = yield* makeUpstream
+        const upstream = yield* makeUpstream(settle)
         const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(get))
         yield* settle
@@ -139,7 +142,7 @@ export const resultCacheConformance = (
     promise("R15: a search that joined and sees the lookup fail runs its own", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const upstream = yield* makeUpstream
+        const upstream = yield* makeUpstream(settle)
         const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const starter = yield* Effect.forkChild(get)
         yield* settle
@@ -158,7 +161,7 @@ export const resultCacheConformance = (
     promise("R15: the lookup goes on without the search that started it while another waits", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const upstream = yield* makeUpstream
+        const upstream = yield* makeUpstream(settle)
         const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const starter = yield* Effect.forkChild(get)
         yield* settle
@@ -175,7 +178,7 @@ export const resultCacheConformance = (
     promise("R15: the lookup is interrupted when nobody waits for it, and the next search starts anew", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const upstream = yield* makeUpstream
+        const upstream = yield* makeUpstream(settle)
         const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(get))
         yield* settle
@@ -192,7 +195,7 @@ export const resultCacheConformance = (
     promise("R15: a lookup that cannot be cancelled holds nobody back who has stopped waiting", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const upstream = yield* makeUpstream
+        const upstream = yield* makeUpstream(settle)
         const stubborn = searchCache(cache, searchRequest({ query }), Effect.uninterruptible(upstream.lookup))
         const impatient = yield* Effect.forkChild(Effect.timeoutOption(stubborn, "5 seconds"))
         yield* settle
@@ -211,7 +214,7 @@ export const resultCacheConformance = (
     promise("a defect in the lookup is one for everybody who waits for it", (query) =>
       Effect.gen(function* () {
         const cache = yield* ResultCache
-        const upstream = yield* makeUpstream
+        const upstream = yield* makeUpstream(settle)
         const get = searchCache(cache, searchRequest({ query }), upstream.lookup)
         const waiting = yield* Effect.forEach([1, 2], () => Effect.forkChild(get))
         yield* settle
