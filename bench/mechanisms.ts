@@ -1,226 +1,46 @@
-import { setImmediate } from "node:timers/promises"
-import { Context, Effect, Exit, Layer, Metric, Option, Schema, type Scope, Tracer } from "effect"
-import { HttpClient, HttpClientResponse, HttpServerResponse } from "effect/http"
-import { OtlpExporter, OtlpSerialization, OtlpTracer } from "effect/observability"
-import { Ranking } from "../src/domain/search/Ranking.ts"
-import { SearchResult, toSearchResult } from "../src/domain/search/SearchResult.ts"
-import { searchResponse } from "../src/http/handlers/searchResponses.ts"
-import { rowsOf } from "../src/layers/sql/Rows.ts"
-import { LoggedRow } from "../src/layers/sql/search/LogRow.ts"
-import * as SpanQueue from "../src/layers/telemetry/spans/SpanQueue.ts"
-import * as SpanTracer from "../src/layers/telemetry/spans/SpanTracer.ts"
-import { counter } from "../src/services/telemetry/Instrument.ts"
-import { withSpan } from "../src/services/telemetry/Tracing.ts"
-import { Deadlines } from "../src/services/waiting/Deadlines.ts"
+import { Effect, type Scope } from "effect"
+import { type Comparison, measure, tableHead } from "./mechanisms/Comparison.ts"
+import * as caches from "./mechanisms/caches.ts"
+import * as coolDown from "./mechanisms/coolDown.ts"
+import * as embedded from "./mechanisms/embedded.ts"
+import * as inProcess from "./mechanisms/inProcess.ts"
+import * as ledger from "./mechanisms/ledger.ts"
+import * as listener from "./mechanisms/listener.ts"
+import * as redis from "./mechanisms/redis.ts"
+import * as settings from "./mechanisms/settings.ts"
+import { load } from "./support/Machine.ts"
+import type { CannotRun } from "./support/Stores.ts"
 
 /*
- * Compares the CPU time of our own mechanisms with the library calls that they replace, alternating in one process,
- * without sockets and servers. docs/internals/machinery.md has the results. `npx node bench/mechanisms.ts [rounds]`.
+ * Compares our own mechanisms with the library calls that they replace, alternating in one process.
+ * docs/internals/machinery.md has the results. Starts the servers that it needs, like `npm run bench`.
+ *
+ *   npx node bench/mechanisms.ts [rounds] [group ...]
  */
 
-interface Comparison {
-  readonly name: string
-  readonly ours: Effect.Effect<unknown>
-  readonly library: Effect.Effect<unknown>
+const groups: Readonly<Record<string, Effect.Effect<ReadonlyArray<Comparison>, CannotRun, Scope.Scope>>> = {
+  inProcess: inProcess.comparisons,
+  coolDown: coolDown.comparisons,
+  settings: settings.comparisons,
+  ledger: ledger.comparisons,
+  redis: redis.comparisons,
+  caches: caches.comparisons,
+  embedded: embedded.comparisons,
+  listener: listener.comparisons
 }
 
-const perTurn = 16
-const perRound = 4_000
-const warmUpRounds = 5
+const usualRounds = 30
 
-const resource = { "service.name": "quarry", "service.instance.id": "6dd10437-91e6-43df-a9ae-a7c8d6aa7bb6" }
-const maxBatchSize = 512
+const [rounds = usualRounds, ...chosen] = process.argv.slice(2)
 
-const ourTracer = Effect.map(
-  SpanQueue.make({
-    resource,
-    maxBatchSize,
-    maxQueueSize: Number.MAX_SAFE_INTEGER,
-    delayMs: 5_000,
-    timeoutMs: 30_000,
-    shutdownTimeoutMs: 1_500,
-    send: () => Effect.void,
-    onSent: () => undefined,
-    onLost: () => undefined
-  }),
-  (onEnd) => SpanTracer.make({ sampling: () => true, onEnd })
-)
-
-const accepting = HttpClient.make((request) =>
-  Effect.sync(() => HttpClientResponse.fromWeb(request, new Response(null, { status: 200 })))
-)
-
-const libraryTracer = OtlpTracer.make({
-  url: "http://127.0.0.1/v1/traces",
-  resource: { serviceName: "quarry", attributes: resource },
-  maxBatchSize
-}).pipe(
-  Effect.provide(
-    Layer.mergeAll(
-      OtlpSerialization.layerProtobuf,
-      OtlpExporter.layerFlusher,
-      Layer.succeed(HttpClient.HttpClient, accepting)
-    )
-  )
-)
-
-/** Creates, ends and encodes the span of a provider attempt, with the same attributes as in the service. */
-const attemptSpan = (tracer: Tracer.Tracer, parent: Tracer.AnySpan) =>
-  Effect.sync(() => {
-    const span = tracer.span({
-      name: "Provider.search",
-      kind: "client",
-      parent: Option.some(parent),
-      root: false,
-      links: [],
-      annotations: Context.empty(),
-      startTime: 1_800_000_000_000_000_000n,
-      sampled: true
-    })
-    span.attribute("quarry.provider", "meta")
-    span.attribute("quarry.engine", "google")
-    span.attribute("http.request.method", "GET")
-    span.attribute("server.address", "127.0.0.1")
-    span.attribute("server.port", 8888)
-    span.attribute("http.response.status_code", 200)
-    span.end(1_800_000_000_100_000_000n, Exit.void)
-  })
-
-const parent = Tracer.externalSpan({ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" })
-
-const instrument = counter("quarry.bench.comparisons", {
-  description: "For the comparison",
-  unit: "1",
-  labels: ["a", "b"]
-})
-const plain = Metric.counter("quarry.bench.library", { incremental: true })
-
-const results = Array.from({ length: 10 }, (_, index) => ({
-  position: index + 1,
-  title: "How it works, explained in depth",
-  url: `https://www.example.com/articles/2025/how-it-works/${index}`,
-  domain: "example.com",
-  snippet: "A snippet as engines give it: about two lines of text that say what the page is about, with a date or two."
-}))
-
-const body = {
-  id: "qry_9f0c2ab45d6e4f1b8a7c3d2e1f0a9b8c",
-  target: "alpha_search" as const,
-  query: "http caching",
-  geo: "us",
-  locale: "en-us",
-  page: 1,
-  ranking: new Ranking(results)
-}
-/** The same span in the library's form. */
-const asObjects = toSearchResult(body)
-const encodeBody = HttpServerResponse.schemaJson(SearchResult)
-
-const logged: typeof LoggedRow.Type = {
-  id: "qry_9f0c2ab45d6e4f1b8a7c3d2e1f0a9b8c",
-  account_id: "acc_1",
-  key_id: "key_1",
-  batch_id: null,
-  target: "alpha_search",
-  query: "http caching",
-  geo: "us",
-  locale: "en-us",
-  page: 1,
-  num: 10,
-  safe: "off",
-  source: "api",
-  outcome: "ok",
-  credits: 1,
-  cached: false,
-  provider: "meta/google",
-  result_count: 10,
-  duration_ms: 412n,
-  request_id: "0f8fad5b-d9cb-469f-a165-70867728950e",
-  row_index: null,
-  refusals: null,
-  host: null,
-  reason: null,
-  bytes: null,
-  options: null,
-  person_id: null,
-  created_at: new Date(1_800_000_000_000)
-}
-const page = Array.from({ length: 50 }, () => logged)
-const typedRows = rowsOf(LoggedRow)
-const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Schema.toType(LoggedRow)))
-
-const compare = (
-  name: string,
-  ours: Effect.Effect<unknown, unknown>,
-  library: Effect.Effect<unknown, unknown>
-): Comparison => ({ name, ours: Effect.orDie(ours), library: Effect.orDie(library) })
-
-const comparisons: Effect.Effect<ReadonlyArray<Comparison>, never, Scope.Scope> = Effect.gen(function* () {
-  const ours = yield* ourTracer
-  const library = yield* libraryTracer
-  const deadlines = yield* Deadlines.make
-  return [
-    compare("a span: made, ended, encoded", attemptSpan(ours, parent), attemptSpan(library, parent)),
-    compare(
-      "a span around an effect, both by our tracer",
-      Effect.withTracer(
-        withSpan("Search.run", { parent }, () => Effect.void),
-        ours
-      ),
-      Effect.withTracer(Effect.withSpan(Effect.void, "Search.run", { parent }), ours)
-    ),
-    compare(
-      "a deadline for an effect of one step",
-      Effect.suspend(() => deadlines.until(Effect.yieldNow, deadlines.after(15_000), () => Effect.void)),
-      Effect.timeoutOption(Effect.yieldNow, 15_000)
-    ),
-    compare(
-      "a count with two labels",
-      Effect.suspend(() => Metric.update(instrument.of("x", "y"), 1)),
-      Effect.suspend(() => Metric.update(Metric.withAttributes(plain, { a: "x", b: "y" }), 1))
-    ),
-    compare(
-      "the response of a search with ten results, which we have encoded",
-      Effect.sync(() => searchResponse(body)),
-      Effect.suspend(() => encodeBody(asObjects))
-    ),
-    compare(
-      "50 rows of the query log, undecoded and decoded",
-      Effect.suspend(() => typedRows(Effect.succeed(page))),
-      Effect.suspend(() => decodeRows(page))
-    )
-  ]
-})
-
-/** CPU microseconds per run of an effect. Yields to the event loop, so that queues are flushed and timers run. */
-const cpuMicros = Effect.fnUntraced(function* (effect: Effect.Effect<unknown>) {
-  const turn = Effect.promise(() => setImmediate())
-  yield* turn
-  const before = process.cpuUsage()
-  for (let done = 0; done < perRound; done += perTurn) {
-    for (let n = 0; n < perTurn; n++) yield* effect
-    yield* turn
+const run = Effect.fnUntraced(function* (group: string) {
+  console.log(`\n## ${group} (load average ${load()})\n\n${tableHead}`)
+  const notes: Array<string> = []
+  for (const comparison of yield* groups[group] ?? Effect.die(new Error(`There is no group ${group}.`))) {
+    console.log(yield* measure(comparison, Number(rounds)))
+    if (comparison.note !== undefined) notes.push(yield* comparison.note)
   }
-  const { system, user } = process.cpuUsage(before)
-  return (system + user) / perRound
-})
+  console.log(["", ...notes].join("\n"))
+}, Effect.scoped)
 
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-
-const program = Effect.gen(function* () {
-  const rounds = Number(process.argv[2] ?? 30)
-  console.log("| | Ours, µs | Library, µs |\n| --- | ---: | ---: |")
-  for (const { library, name, ours } of yield* comparisons) {
-    const cost = { ours: [] as Array<number>, library: [] as Array<number> }
-    for (let round = -warmUpRounds; round < rounds; round++) {
-      const sides = round % 2 === 0 ? (["ours", "library"] as const) : (["library", "ours"] as const)
-      for (const side of sides) {
-        const micros = yield* cpuMicros(side === "ours" ? ours : library)
-        if (round >= 0) cost[side].push(micros)
-      }
-    }
-    console.log(`| ${name} | ${median(cost.ours).toFixed(2)} | ${median(cost.library).toFixed(2)} |`)
-  }
-})
-
-await Effect.runPromise(Effect.scoped(program))
+await Effect.runPromise(Effect.forEach(chosen.length === 0 ? Object.keys(groups) : chosen, run, { discard: true }))

@@ -9,14 +9,19 @@ import { targets } from "../src/domain/search/Target.ts"
 import { freePort } from "../test/support/servers/freePort.ts"
 
 /*
- * Lists the files of `src` that a search passes through, from the socket to the provider and back: files with a
- * function that V8 counts as called in each of several searches, which excludes background work. The searches run on
+ * Lists the files of `src` that a request passes through, from the socket to the provider and back: files with a
+ * function that V8 counts as called in each of several requests, which excludes background work. The requests run on
  * the embedded store, are not cached, and use a provider of the type `searxng`.
  *
- *   npm run -s search-path
+ *   npm run -s search-path             GET /v1/query
+ *   npm run -s search-path -- bulk     POST /v1/bulk with two rows, of which one does not get an answer in time
+ *   npm run -s search-path -- keys     POST /v1/api-keys by a person who has signed in
  */
 
-const searches = 5
+const repetitions = 5
+
+/** The text of searches that the provider does not answer. */
+const late = "late"
 
 const root = new URL("../", import.meta.url)
 const source = new URL("src/", root).href
@@ -84,11 +89,13 @@ const rows = [1, 2, 3].map((n) => ({
   content: "Snippet",
   engines: ["google"]
 }))
-const provider = createServer((_, response) => {
+const provider = createServer((request, response) => {
+  if (request.url?.includes(late) === true) return
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results: rows }))
 })
 const providerUrl = `http://127.0.0.1:${await listen(provider)}`
 
+const [kind = "query"] = process.argv.slice(2)
 const port = `${await freePort()}`
 const url = `http://127.0.0.1:${port}`
 
@@ -101,11 +108,34 @@ writeFileSync(
   JSON.stringify({ providers, targets: Object.fromEntries(targets.map((it) => [it, entry])) })
 )
 
+/** Path and body of a request. Undefined body: GET. */
+const requestOf = (kind: string, name: string): readonly [path: string, body: object | undefined] => {
+  if (kind === "bulk") return ["/v1/bulk", { queries: [name, `${late} ${name}`] }]
+  if (kind === "keys") return ["/v1/api-keys", { name }]
+  return [`/v1/query?query=${name}`, undefined]
+}
+
+/** Sets the password of the first start's account, as its sign-in link asks for. Returns the headers of a session. */
+const signIn = async (token: string): Promise<Readonly<Record<string, string>>> => {
+  const headers = { origin: url, "x-quarry-dashboard": "1" }
+  const response = await fetch(`${url}/oauth/confirm`, {
+    method: "POST",
+    redirect: "manual",
+    headers,
+    body: new URLSearchParams({ token, password: "correct horse battery staple" })
+  })
+  const cookie = response.headers.getSetCookie().map((each) => each.split(";")[0])
+  if (cookie.length === 0) throw new Error(`The password was not accepted: ${response.status}`)
+  return { ...headers, cookie: cookie.join("; ") }
+}
+
 const server = spawn(process.execPath, ["--inspect=127.0.0.1:0", fileURLToPath(new URL("main.ts", source))], {
   env: {
     PATH: process.env.PATH,
     DATA_DIR: "memory:",
     PORT: port,
+    BASE_URL: url,
+    PROVIDER_TIMEOUT: kind === "bulk" ? "500 millis" : "15 seconds",
     ADMIN_PORT: "0",
     DRAIN_DELAY: "0",
     LOG_FORMAT: "json",
@@ -115,24 +145,31 @@ const server = spawn(process.execPath, ["--inspect=127.0.0.1:0", fileURLToPath(n
 })
 const ended = once(server, "exit")
 try {
-  const [inspector, key] = await Promise.all([
+  const [inspector, key, linkToken] = await Promise.all([
     printed(server.stderr, /ws:\/\/\S+/),
-    printed(server.stdout, /sk_live_\w+/)
+    printed(server.stdout, /sk_live_\w+/),
+    printed(server.stdout, /(?<=\/oauth\/confirm\?token=)[\w-]+/)
   ])
-  const search = async (query: string): Promise<void> => {
-    const answer = await fetch(`${url}/v1/query?query=${query}`, { headers: { authorization: `Bearer ${key}` } })
-    if (answer.status !== 200) throw new Error(`The search was answered ${answer.status}: ${await answer.text()}`)
-    await answer.arrayBuffer()
+  const login: Readonly<Record<string, string>> =
+    kind === "keys" ? await signIn(linkToken) : { authorization: `Bearer ${key}` }
+  const repeat = async (name: string): Promise<void> => {
+    const [path, body] = requestOf(kind, name)
+    const response = await fetch(`${url}${path}`, {
+      headers: { ...login, "content-type": "application/json" },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) })
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`The response to ${path} was ${response.status}: ${text}`)
   }
-  await search("warm")
+  await repeat("warm")
   using connection = await inspect(inspector)
   const { call } = connection
   await call("Profiler.enable")
   await call("Profiler.startPreciseCoverage", { callCount: true, detailed: false })
   const sets: Array<ReadonlySet<string>> = []
-  for (let n = 1; n <= searches; n++) {
+  for (let n = 1; n <= repetitions; n++) {
     await call("Profiler.takePreciseCoverage")
-    await search(`query${n}`)
+    await repeat(`query${n}`)
     sets.push(filesIn((await call("Profiler.takePreciseCoverage")) as Coverage)) // The protocol defines this shape.
   }
   const [first = new Set<string>(), ...others] = sets

@@ -1,4 +1,5 @@
 import type { EventType } from "../domain/webhooks/Event.ts"
+import { keysOf } from "./keysOf.ts"
 
 export const eventNames: Readonly<Record<EventType, string>> = {
   "credits.low": "Credits are running low",
@@ -13,4 +14,4 @@ export const eventNames: Readonly<Record<EventType, string>> = {
   "key.expiring": "A key expires soon"
 }
 
-export const eventTypes = Object.keys(eventNames) as ReadonlyArray<EventType>
+export const eventTypes = keysOf(eventNames)

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
 
 export const unreadableMessages = {
   address_not_allowed:
@@ -19,7 +19,6 @@ export const unreadableMessages = {
 
 export type UnreadableReason = keyof typeof unreadableMessages
 
-// `Object.keys` returns strings; this object has no other keys.
-export const unreadableReasons = Object.keys(unreadableMessages) as ReadonlyArray<UnreadableReason>
+export const unreadableReasons = Record.keys(unreadableMessages)
 
 export const UnreadableReason = Schema.Literals(unreadableReasons).annotate({ identifier: "UnreadableReason" })

@@ -34,18 +34,20 @@ const generalInstructions = (hasPages: boolean): string =>
   "account returns the credits left. A failed call says what to do next."
 
 /** Forbids other fields in each object, which some model programs require. */
-const closed = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(closed)
-  if (!Predicate.isReadonlyObject(value)) return value
-  const members = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, closed(item)]))
-  return Predicate.isReadonlyObject(value.properties) ? { ...members, additionalProperties: false } : members
+const closed = (schema: Json): Json => {
+  const members = Object.fromEntries(Object.entries(schema).map(([key, item]) => [key, closedValue(item)]))
+  return Predicate.isReadonlyObject(schema.properties) ? { ...members, additionalProperties: false } : members
+}
+
+const closedValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(closedValue)
+  return Predicate.isReadonlyObject(value) ? closed({ ...value }) : value
 }
 
 /** Adds `properties` to empty schemas, which Effect leaves out. */
 const toInputSchema = ({ input }: Tool) => {
   const { properties = {}, required } = jsonSchemaOf(input)
-  const schema = closed({ properties, ...(required === undefined ? {} : { required }) })
-  return { type: "object" as const, ...(schema as Json) } // `closed` keeps an object an object.
+  return { type: "object" as const, ...closed({ properties, ...(required === undefined ? {} : { required }) }) }
 }
 
 /** A search counts as read-only, because it changes only credits. */

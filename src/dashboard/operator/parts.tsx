@@ -3,7 +3,7 @@ import { queryText } from "../api/client.ts"
 import type { Resource } from "../app/resource.ts"
 import { place, setQuery } from "../app/router.ts"
 import { submitting } from "../app/useForm.ts"
-import { Badge, outcomes } from "../components/ui/Badge.tsx"
+import { Badge, outcomeOf } from "../components/ui/Badge.tsx"
 import { ButtonLink } from "../components/ui/Button.tsx"
 import { CopyButton } from "../components/ui/CopyButton.tsx"
 import { Field, type Option, SelectField } from "../components/ui/Field.tsx"
@@ -51,8 +51,8 @@ const shown = (value: unknown): ComponentChildren => {
   if (value.startsWith("acc_")) return <a href={customerPath(value)}>{value}</a>
   if (/^(?:qry|bat)_/.test(value)) return <a href={requestPath(value)}>{value}</a>
   if (isTime(value)) return <When at={value} />
-  if (Object.hasOwn(outcomes, value)) return <Badge {...outcomes[value as keyof typeof outcomes]} />
-  return <bdi class="address">{text}</bdi>
+  const outcome = outcomeOf(value)
+  return outcome === undefined ? <bdi class="address">{text}</bdi> : <Badge {...outcome} />
 }
 
 export const Details = ({ of }: { readonly of: Readonly<Record<string, unknown>> }) => (

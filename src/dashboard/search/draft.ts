@@ -1,5 +1,6 @@
 import type { Target, TargetRules } from "../../domain/search/Target.ts"
 import type { Input, LoggedSearch, Query } from "../api/routes.ts"
+import { keysOf } from "../keysOf.ts"
 
 /** A test compares them with the API's own table. */
 export const targetRules: { readonly [T in Target]: Omit<TargetRules, "highPageIsInvalid"> } = {
@@ -72,7 +73,7 @@ export interface Draft extends Readonly<typeof defaultTexts> {
 
 const defaults: Draft = { mode: "single", ...defaultTexts }
 
-const names = Object.keys(defaults) as ReadonlyArray<keyof Draft>
+const names = keysOf(defaults)
 
 const changed = (draft: Draft, fields: ReadonlyArray<keyof Draft> = names): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.filter((name) => draft[name] !== defaults[name]).map((name) => [name, draft[name]]))

@@ -1,5 +1,6 @@
 import type { LoggedSearch } from "../api/routes.ts"
 import type { Cell } from "../credits/csv.ts"
+import { keysOf } from "../keysOf.ts"
 
 export const filterTexts = {
   text: "Contains",
@@ -17,8 +18,7 @@ export const filterTexts = {
   to: "Before"
 } as const
 
-/** The names that `filterTexts` has. */
-export const filterNames = Object.keys(filterTexts) as ReadonlyArray<keyof typeof filterTexts>
+export const filterNames = keysOf(filterTexts)
 
 export const optionTexts = {
   freshness: "Published within",

@@ -4,7 +4,7 @@ import { MemberChange, NewMember } from "../../domain/accounts/MemberRequest.ts"
 import { everyRole, ownerOnly, Role } from "../../domain/accounts/Role.ts"
 import { AnyTarget } from "../../domain/search/Target.ts"
 import { acceptingSessions, NeedsFreshSignIn } from "../Callers.ts"
-import { FreshSignInRequired, InternalError, LastOwner, NotFound } from "../errors.ts"
+import { FreshSignInRequired, InternalError, InvalidRequest, LastOwner, NotFound } from "../errors.ts"
 import { Gates, RequestDecoding } from "../Gates.ts"
 import { KeyBudget } from "./KeysGroup.ts"
 
@@ -40,7 +40,7 @@ export class MembersGroup extends HttpApiGroup.make("members")
     HttpApiEndpoint.post("invite", "/v1/members", {
       payload: NewMember,
       success: Member.pipe(HttpApiSchema.status(201)),
-      error: InternalError
+      error: [InvalidRequest, InternalError]
     })
       .middleware(RequestDecoding)
       .annotateMerge(
@@ -67,7 +67,7 @@ export class MembersGroup extends HttpApiGroup.make("members")
       params,
       payload: MemberChange,
       success: Member,
-      error: [NotFound, LastOwner, InternalError]
+      error: [InvalidRequest, NotFound, LastOwner, InternalError]
     })
       .middleware(RequestDecoding)
       .annotateMerge(

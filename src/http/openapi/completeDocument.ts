@@ -246,7 +246,7 @@ export const operationsOf = ({ paths }: Json, prefix = "/"): ReadonlyArray<Json>
     .filter(Predicate.isObject)
 
 export const completeDocument = (generated: Json): Json => {
-  const document = relax(generated) as Json // `relax` keeps an object an object.
+  const document = relax(generated)
   for (const operation of operationsOf(document)) completeOperation(operation)
   if (Predicate.isObject(document.components) && Predicate.isObject(document.components.schemas)) {
     openMembers(document.components.schemas)

@@ -6,15 +6,18 @@ export interface Json {
 }
 
 /** Allows further response fields, and removes integer bounds that come from JavaScript, not the API. */
-export const relax = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(relax)
-  if (!Predicate.isObject(value)) return value
-  const entries = Object.entries(value).filter(
+export const relax = (document: object): Json => {
+  const entries = Object.entries(document).filter(
     ([key, item]) =>
       !(key === "additionalProperties" && typeof item === "boolean") &&
       !((key === "minimum" || key === "maximum") && Math.abs(Number(item)) === Number.MAX_SAFE_INTEGER)
   )
-  return Object.fromEntries(entries.map(([key, item]) => [key, relax(item)]))
+  return Object.fromEntries(entries.map(([key, item]) => [key, relaxValue(item)]))
+}
+
+const relaxValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(relaxValue)
+  return Predicate.isObject(value) ? relax(value) : value
 }
 
 /** Inlines references, because many MCP clients do not follow them. */
@@ -24,4 +27,4 @@ export const jsonSchemaOf = (schema: Schema.Constraint): Json =>
       referencePolicy: () => undefined,
       includeAnnotationKey: (key) => documentKeys.has(key)
     }).schema
-  ) as Json // `relax` keeps an object an object.
+  )

@@ -37,13 +37,9 @@ const limit = number(maxListed, "Maximum number of entries to return.")
 const success = Schema.Unknown
 
 const id = { id: Schema.String }
-const error = [NotFound, InvalidRequest, InternalError] as const
 
 const get = <const Name extends string, const Path extends `/${string}`>(name: Name, path: Path) =>
-  HttpApiEndpoint.get(name, `/v1/operator${path}`, { success, error })
-
-const one = <const Name extends string, const Path extends `/${string}`>(name: Name, path: Path) =>
-  HttpApiEndpoint.get(name, `/v1/operator${path}`, { params: id, success, error })
+  HttpApiEndpoint.get(name, `/v1/operator${path}`, { success, error: InternalError })
 
 /** The reads of operators and observers. */
 export class ReadsGroup extends HttpApiGroup.make("reads")
@@ -51,7 +47,7 @@ export class ReadsGroup extends HttpApiGroup.make("reads")
     HttpApiEndpoint.get("now", "/v1/operator/now", {
       query: Schema.Struct({ since: momentParameter("Only minutes from this time on") }),
       success,
-      error
+      error: [InvalidRequest, InternalError]
     }).middleware(RequestDecoding),
     HttpApiEndpoint.get("customers", "/v1/operator/customers", {
       query: Schema.Struct({
@@ -62,26 +58,30 @@ export class ReadsGroup extends HttpApiGroup.make("reads")
         limit
       }),
       success,
-      error
+      error: [InvalidRequest, InternalError]
     }).middleware(RequestDecoding),
-    one("customer", "/customers/:id"),
+    HttpApiEndpoint.get("customer", "/v1/operator/customers/:id", {
+      params: id,
+      success,
+      error: [NotFound, InternalError]
+    }),
     HttpApiEndpoint.get("log", "/v1/operator/customers/:id/log", {
       params: id,
       query: HistoryParameters,
       success: QueryHistory,
-      error
+      error: [InvalidRequest, NotFound, InternalError]
     }).middleware(RequestDecoding),
     HttpApiEndpoint.get("activity", "/v1/operator/customers/:id/activity", {
       params: id,
       query: ActivityParameters,
       success: AccountEvents,
-      error
+      error: [InvalidRequest, NotFound, InternalError]
     }).middleware(RequestDecoding),
     HttpApiEndpoint.get("usage", "/v1/operator/customers/:id/usage", {
       params: id,
       query: UsageParameters,
       success: Usage,
-      error
+      error: [InvalidRequest, NotFound, InternalError]
     }).middleware(RequestDecoding),
     HttpApiEndpoint.get("top", "/v1/operator/usage/top", {
       query: Schema.Struct({
@@ -91,10 +91,14 @@ export class ReadsGroup extends HttpApiGroup.make("reads")
         limit
       }),
       success,
-      error
+      error: [InvalidRequest, InternalError]
     }).middleware(RequestDecoding),
     get("engines", "/engines"),
-    one("request", "/requests/:id"),
+    HttpApiEndpoint.get("request", "/v1/operator/requests/:id", {
+      params: id,
+      success,
+      error: [InvalidRequest, NotFound, InternalError]
+    }),
     get("index", "/index"),
     get("money", "/money"),
     HttpApiEndpoint.get("audit", "/v1/operator/audit", {
@@ -108,7 +112,7 @@ export class ReadsGroup extends HttpApiGroup.make("reads")
         limit
       }),
       success,
-      error
+      error: [InvalidRequest, InternalError]
     }).middleware(RequestDecoding),
     get("settings", "/settings"),
     HttpApiEndpoint.post("load", "/v1/operator/index/documents", {
@@ -118,7 +122,7 @@ export class ReadsGroup extends HttpApiGroup.make("reads")
         yes: oneOf(["true", "false"])
       }),
       success,
-      error
+      error: [InvalidRequest, InternalError]
     })
       .annotate(NeedsFreshSignIn, true)
       .middleware(RequestDecoding)

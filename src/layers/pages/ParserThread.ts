@@ -110,7 +110,7 @@ const make = (ready: Deferred.Deferred<boolean>): ParserThread => {
         usedBeforeMs = usedMs
         if (!running) end("crashed")
         const timer = setInterval(watch, limits.watchMs)
-        worker.postMessage(job, [job.bytes.buffer as ArrayBuffer])
+        worker.postMessage(job, [job.bytes.buffer])
         return Effect.ensuring(
           Deferred.await(reply),
           Effect.sync(() => clearInterval(timer))

@@ -1,7 +1,7 @@
 import type { ParsedPage, ParseFailureReason } from "../../domain/pages/Page.ts"
 
 export interface ParseJob {
-  readonly bytes: Uint8Array
+  readonly bytes: Uint8Array<ArrayBuffer>
   readonly contentType: string | undefined
   readonly url: string
 }

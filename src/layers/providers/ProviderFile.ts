@@ -250,6 +250,7 @@ const entryOf = (attempt: AttemptOf) =>
     if (!isFuse(value)) return yield* attempt(path, yield* decodeAttempt(path, value))
     const { fuse, need = 1, wait = "1500 millis" } = yield* decodeFuse(path, value)
     if (need > fuse.length) return yield* invalid(`${path}.need`, needMessage.message)
+    // The cast: `fromInput` returns none for text that is not a duration.
     const waitMs = Option.map(Duration.fromInput(wait as Duration.Input), Duration.toMillis)
     if (Option.isNone(waitMs) || waitMs.value < 0 || waitMs.value > maxWaitMs) {
       return yield* invalid(`${path}.wait`, waitMessage.message)

@@ -98,8 +98,9 @@ const viewOf = (state: State): WorkersAdmin.Workers => ({
   ask: (path) =>
     Effect.gen(function* () {
       const replies = yield* Effect.forEach(serving(state), (worker) => ask(worker, path), { concurrency: "unbounded" })
-      return replies.flatMap(({ number, reply }) =>
-        reply === undefined ? [] : [{ worker: number, status: reply.status, body: JSON.parse(reply.text) as unknown }]
+      return replies.flatMap(
+        ({ number, reply }): ReadonlyArray<WorkersAdmin.WorkerReply> =>
+          reply === undefined ? [] : [{ worker: number, status: reply.status, body: JSON.parse(reply.text) }]
       )
     }),
   metrics: Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { toField } from "../../credits/usageFigures.ts"
 import { formatMoment, formatRelative } from "../../format.ts"
 import { allTargets, optionNames } from "../../search/draft.ts"
 import { filterNames, filterTexts, isFiltered, optionTexts, rangeIn, ranges } from "../../search/logView.ts"
-import { outcomes } from "../ui/Badge.tsx"
+import { outcomeOf, outcomes } from "../ui/Badge.tsx"
 import { Field, including, SelectField } from "../ui/Field.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { announce } from "../ui/Toast.tsx"
@@ -164,7 +164,7 @@ const Chips = ({ keys }: Pick<LogFiltersProps, "keys">) => {
     if (name === "target") return targetText(value)
     if (name === "key") return keys.find(({ id }) => id === value)?.name ?? value
     if (name === "option") return Object.entries(optionTexts).find(([code]) => code === value)?.[1] ?? value
-    if (name === "status") return Object.entries(outcomes).find(([code]) => code === value)?.[1].text ?? value
+    if (name === "status") return outcomeOf(value)?.text ?? value
     return name === "from" || name === "to" ? formatMoment(value) : value
   }
   const range = ranges.find(({ value }) => value === query.get("range"))

@@ -12,6 +12,10 @@ export const outcomes = {
   page_unreadable: { text: "unreadable", kind: "bad" }
 } as const
 
+/** Undefined for any text that is not an outcome. */
+export const outcomeOf = (text: string): BadgeProps | undefined =>
+  Object.entries(outcomes).find(([code]) => code === text)?.[1]
+
 export const Outcome = ({ cached, status }: { readonly cached: boolean; readonly status: keyof typeof outcomes }) => (
   <span class="badges">
     <Badge {...outcomes[status]} />

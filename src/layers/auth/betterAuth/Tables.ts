@@ -181,6 +181,7 @@ const toStoredRow = <A extends Row>({ digest, skewMs }: Deps, model: string, row
 const withoutNul = (value: Where["value"]): Where["value"] =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value
 
+/** The casts: digests replace text with text, and `moved` a time with a time. */
 const toStoredConditions = ({ digest, skewMs }: Deps, model: string, where: Conditions): Array<Where> =>
   (where ?? []).map((condition) =>
     condition.field === tokenFields[model]
@@ -224,14 +225,15 @@ const create =
     forceAllowId?: boolean | undefined
   }): Promise<B> => {
     const { data, model } = query
+    const fields: Row = data
     const insert = async () => {
       const row = await deps.plain.create<A, B>({ ...query, data: toStoredRow(deps, model, data) })
-      return toLibraryRow(deps, model, row, (data as Row)[tokenFields[model] ?? ""])
+      return toLibraryRow(deps, model, row, fields[tokenFields[model] ?? ""])
     }
     if (model !== "session") return inActivity(deps, `create ${model}`, insert)
     const { bridge, onSessionStart } = deps
     return bridge.transaction(async () => {
-      await bridge.run(onSessionStart(String((data as Row).userId)))
+      await bridge.run(onSessionStart(String(fields.userId)))
       return insert()
     })
   }

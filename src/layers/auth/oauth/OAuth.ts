@@ -222,12 +222,14 @@ const afterEffect =
     bridge.run(effect).then(() => handler(context))
 
 const replaceHandler = (endpoint: Endpoint, handler: Handler): Endpoint =>
-  Object.assign((context: Parameters<Handler>[0]) => handler(context), endpoint) as Endpoint
+  Object.assign((context: Parameters<Handler>[0]) => handler(context), endpoint)
 
 /** Reduces the library's tables to our columns, because it uses every column in its schema. */
-const withOurColumns = <Schema extends object>(schema: Schema): Schema => {
+const withOurColumns = <Schema extends Readonly<Record<string, { readonly fields: object }>>>(
+  schema: Schema
+): Schema => {
   const tables = Object.entries(apps).map(([name, { fields }]) => {
-    const table = (schema as Record<string, { fields: object }>)[name]
+    const table = schema[name]
     const columns = Object.entries(table?.fields ?? {}).filter(([field]) => field in fields)
     return [name, { ...table, fields: Object.fromEntries(columns) }]
   })

@@ -39,6 +39,8 @@ const isKept: ReadonlySet<string> = new Set(keptAttributes)
 const htmlNamespace = "http://www.w3.org/1999/xhtml"
 
 export const isElement = (node: Node | Parent): node is Element => "tagName" in node
+/** The parser keeps the children of a template in its `content`. */
+export const isTemplate = (element: Element): element is DefaultTreeAdapterTypes.Template => "content" in element
 export const isText = (node: Node): node is Text => node.nodeName === "#text"
 /** Excludes SVG and MathML, some of whose elements have names of HTML. */
 export const isHtml = (element: Element): boolean => element.namespaceURI === htmlNamespace

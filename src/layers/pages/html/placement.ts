@@ -1,4 +1,14 @@
-import { attribute, type Element, isElement, type Node, type Parent, type Root, textsOf, walk } from "./Tree.ts"
+import {
+  attribute,
+  type Element,
+  isElement,
+  isTemplate,
+  type Node,
+  type Parent,
+  type Root,
+  textsOf,
+  walk
+} from "./Tree.ts"
 
 /**
  * Puts content where the browser shows it without any network: segments that React streams after the page and moves
@@ -11,7 +21,7 @@ const insert = (parent: Parent, index: number, count: number, nodes: ReadonlyArr
 }
 
 const take = (element: Element): ReadonlyArray<Node> => {
-  const content = "content" in element ? (element as { readonly content: Parent }).content : element
+  const content = isTemplate(element) ? element.content : element
   const nodes = content.childNodes
   content.childNodes = []
   return nodes
@@ -127,7 +137,7 @@ const placeShadowRoots = (root: Root): void => {
     const [host, shadowRoot] = hosts[index] ?? []
     if (host === undefined || shadowRoot === undefined) continue
     // Roots inside of it are found before its content is mixed with that of the host.
-    if ("content" in shadowRoot) find((shadowRoot as { readonly content: Parent }).content)
+    if (isTemplate(shadowRoot)) find(shadowRoot.content)
     placeShadowRoot(host, shadowRoot)
   }
 }

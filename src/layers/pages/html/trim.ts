@@ -66,7 +66,7 @@ const linesOf = (root: Parent): ReadonlyArray<Line> => {
 /** Removes lines of only links, lists of them, labels such as "Related:", and headings with nothing left below. */
 export const trimArticle = (root: Element): void => {
   removeNodes(root, (node) => isElement(node) && node.tagName === "nav")
-  const gone = new Set<Node>()
+  const gone = new Set<Node | Parent>()
   walk(root, (element) => {
     if (exempt.has(element.tagName)) return false
     if (!lists.has(element.tagName)) return true
@@ -77,7 +77,7 @@ export const trimArticle = (root: Element): void => {
   })
   const inList = (element: Element): boolean => {
     for (let each: Parent | null = element; each !== null && each !== root; ) {
-      if (gone.has(each as Element)) return true
+      if (gone.has(each)) return true
       each = "parentNode" in each ? each.parentNode : null
     }
     return false

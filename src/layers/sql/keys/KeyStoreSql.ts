@@ -100,6 +100,7 @@ interface Issue extends NewKeyOptions {
   readonly originId: string | null
 }
 
+/** The trigger of `events_of_keys.sql` writes `key.created` or `key.rotated`, which webhooks and the activity get. */
 const issue = Effect.fnUntraced(function* (deps: Deps, options: Issue, now: Date) {
   const { accountId, bounds, createdBy = null, label, mode, originId } = options
   const { digests, ids, pepper, sql } = deps
