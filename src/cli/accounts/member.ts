@@ -1,4 +1,4 @@
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { CliError, Command } from "effect/cli"
 import { MemberChange } from "../../domain/accounts/MemberRequest.ts"
 import { decoder } from "../../domain/requests/fields.ts"
@@ -100,7 +100,7 @@ const bounds = Command.make(
     "Limit what a member's sessions, apps, and keys may spend together each month, and their targets"
   ),
   Command.validate(({ budget, targets }) =>
-    Option.isSome(budget) || Option.isSome(targets)
+    budget !== undefined || targets !== undefined
       ? Effect.void
       : Effect.fail(new CliError.ValidationError({ message: "Give at least one of --targets, --budget" }))
   )

@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { BillingBooks } from "../../services/billing/BillingBooks.ts"
@@ -22,9 +22,8 @@ const reconcile = Command.make(
   {
     account: optionalText("account", "Only this account: acc_… (default: everything at the provider)")
   },
-  Effect.fn(function* (input) {
+  Effect.fn(function* ({ account }) {
     const reconciler = yield* Reconciler
-    const account = Option.getOrUndefined(input.account)
     // Each object is updated in its own transaction, so a failure does not undo earlier updates.
     yield* recordFirst({ command: "billing reconcile", subject: account })
     const drifts = yield* (account === undefined ? reconciler.sweep("changed") : reconciler.bringAccount(account)).pipe(
