@@ -19,9 +19,9 @@ import { writesMore, writesNothing } from "../effects.ts"
 import { optional, optionalText, requireYes, toggle } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
+import { actCommand } from "../operations/actCommand.ts"
 import { actFlags } from "../operations/actFlags.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
-import { asOperator } from "../operations/operator.ts"
 import { crawl } from "./crawl.ts"
 import { withProgress } from "./loadProgress.ts"
 import { stats } from "./stats.ts"
@@ -253,14 +253,11 @@ const clear = Command.make(
   })
 ).pipe(Command.withDescription("Remove all documents"))
 
-const remove = Command.make(
-  "remove",
-  actFlags["index remove"],
-  Effect.fn(function* (input) {
-    const result = yield* asOperator(removeDocuments(input))
-    yield* print(result, [`Removed ${count(result.removed)}.`])
-  })
-).pipe(Command.withDescription("Remove a document, or all documents of a site"))
+const remove = actCommand("remove", "Remove a document, or all documents of a site", {
+  flags: actFlags["index remove"],
+  act: removeDocuments,
+  show: (result) => print(result, [`Removed ${count(result.removed)}.`])
+})
 
 export const documents = <E, R>({ crawling, external, reading, storage }: CommandLayers<E, R>) =>
   Command.make("index").pipe(
