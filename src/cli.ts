@@ -1,3 +1,4 @@
+import { userInfo } from "node:os"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
@@ -7,7 +8,15 @@ import * as Quarry from "./cli/Quarry.ts"
 import { exportAccount } from "./http/handlers/exportAccount.ts"
 import * as Commands from "./process/Commands.ts"
 import * as Stdout from "./process/lifecycle/Stdout.ts"
-import { systemUser } from "./process/store/systemUser.ts"
+
+/** The user's number if it has no name, as in many containers. */
+const systemUser = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`
+  }
+}
 
 const quarry = Quarry.make({ ...Commands.layers, exportAccount })
 

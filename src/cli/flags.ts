@@ -16,8 +16,12 @@ export const email = Flag.String("email").pipe(
 export const toggle = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
 
+/** Undefined if the flag is not given. */
+export const optional = <A>(flag: Flag.Flag<A>): Flag.Flag<A | undefined> =>
+  flag.pipe(Flag.optional, Flag.map(Option.getOrUndefined))
+
 export const optionalText = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+  Flag.String(name).pipe(Flag.withDescription(description), optional)
 
 export const reason = (record: "audit log" | "ledger") =>
   Flag.String("reason").pipe(Flag.withDescription(`Reason to record in the ${record}`), Flag.withSchema(Reason))
@@ -32,7 +36,7 @@ export const moment = (name: string, description: string) =>
       (text) => (isoTime.test(text) ? Option.map(DateTime.make(text), DateTime.toEpochMillis) : Option.none()),
       () => "an ISO 8601 date or time such as 2026-01-31 or 2026-01-31T08:00:00Z"
     ),
-    Flag.optional
+    optional
   )
 
 export const limit = (usual: number) =>

@@ -1,5 +1,5 @@
-import { Predicate, type Schema } from "effect"
-import { OpenApi } from "effect/http-api"
+import { type Context, Predicate, type Schema } from "effect"
+import { type HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { jsonSchemaOf } from "../http/openapi/jsonSchema.ts"
 
 const security = [{ apiKey: [] }, { apiKeyBasic: [] }, { apiKeyHeader: [] }, { subscriptionToken: [] }]
@@ -25,5 +25,23 @@ interface Documentation {
 
 export const documented = ({ parameters, ...words }: Documentation) =>
   OpenApi.annotations({ ...words, override: parameters === undefined ? { security } : { security, parameters } })
+
+/** An endpoint with any schemas, which has no other common type. */
+interface Endpoint extends HttpApiEndpoint.Constraint, Pick<HttpApiEndpoint.Top, "method" | "path"> {
+  readonly annotateMerge: <I>(annotations: Context.Context<I>) => Endpoint
+}
+
+interface GroupOptions extends Omit<Documentation, "identifier"> {
+  /** Of the group, and of its operation in the document. */
+  readonly name: string
+  readonly title: string
+  readonly programs: string
+  readonly endpoint: Endpoint
+}
+
+export const groupOf = ({ endpoint, name, programs, title, ...words }: GroupOptions) =>
+  HttpApiGroup.make(name)
+    .add(endpoint.annotateMerge(documented({ identifier: name, ...words })))
+    .annotateMerge(OpenApi.annotations({ title, description: programs }))
 
 export const alias = OpenApi.annotations({ exclude: true })

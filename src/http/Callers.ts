@@ -3,7 +3,7 @@ import type { Headers } from "effect/http"
 import { type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { dashboardHeader, hidesCallingPage } from "../domain/accounts/CallingPage.ts"
 import type { CredentialKind } from "../domain/accounts/Credential.ts"
-import type { Role } from "../domain/accounts/Role.ts"
+import { everyRole, type Role } from "../domain/accounts/Role.ts"
 import { isCrossOrigin, isOwnPage } from "./ownPage.ts"
 
 /** Credentials that an endpoint accepts. None by default. */
@@ -47,25 +47,34 @@ type RolesOf<Group extends HttpApiGroup.Constraint> = {
   readonly [Name in keyof Group["endpoints"]]: ReadonlyArray<Role>
 }
 
+const acceptingSessionsOf = <Group extends HttpApiGroup.Constraint>(
+  group: Group,
+  rolesOf: (name: string) => ReadonlyArray<Role>
+): Group => {
+  // Every group is of this type, whose parameter for endpoints is invariant.
+  const plain = group as unknown as HttpApiGroup.Top
+  const endpoints = Record.map(plain.endpoints, (endpoint, name) => {
+    const others = acceptedCredentials(endpoint)
+    const kinds = Record.keys(requirements).filter((kind) => kind === "session" || others.includes(kind))
+    return endpoint.annotateMerge(annotationsOf(kinds, rolesOf(name)))
+  })
+  // Annotations do not change the type. A group has no method that annotates each endpoint differently.
+  return Object.assign(plain.annotateMerge(Context.empty()), { endpoints }) as unknown as Group
+}
+
 /**
- * Lets sessions use all endpoints of a group, each with the roles that may. This is the only way to accept sessions, and
- * an endpoint without roles does not compile.
+ * Lets sessions use all endpoints of a group, each with the roles that may. An endpoint without roles does not compile.
  */
 export const acceptingSessions =
   <const Roles extends Readonly<Record<string, ReadonlyArray<Role>>>>(roles: Roles) =>
   <Group extends HttpApiGroup.Constraint>(
     group: Group & (Roles extends RolesOf<Group> ? unknown : RolesOf<Group>)
-  ): Group => {
-    // Every group is of this type, whose parameter for endpoints is invariant.
-    const plain = group as unknown as HttpApiGroup.Top
-    const endpoints = Record.map(plain.endpoints, (endpoint, name) => {
-      const others = acceptedCredentials(endpoint)
-      const kinds = Record.keys(requirements).filter((kind) => kind === "session" || others.includes(kind))
-      return endpoint.annotateMerge(annotationsOf(kinds, roles[name] ?? []))
-    })
-    // Annotations do not change the type. A group has no method that annotates each endpoint differently.
-    return Object.assign(plain.annotateMerge(Context.empty()), { endpoints }) as unknown as Group
-  }
+  ): Group =>
+    acceptingSessionsOf<Group>(group, (name) => roles[name] ?? [])
+
+/** For the operator's console, where the role in a customer's account means nothing. */
+export const acceptingAllSessions = <Group extends HttpApiGroup.Constraint>(group: Group): Group =>
+  acceptingSessionsOf(group, () => everyRole)
 
 /** For actions that a stranger at an open browser must not do (R66). */
 export const NeedsFreshSignIn = Context.Reference<boolean>("quarry/references/NeedsFreshSignIn", {

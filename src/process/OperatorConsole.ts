@@ -38,12 +38,6 @@ const used = (all: Context.Context<Used>): Context.Context<Used> =>
     Context.pick(Credentials, Operators, RateLimiter, Sessions, SignInService)(all)
   )
 
-const toNetworks = (texts: ReadonlyArray<string>) =>
-  texts.flatMap((text) => {
-    const network = parseNetwork(text)
-    return network === undefined ? [] : [network]
-  })
-
 export const served = (networks: ReadonlyArray<string> | undefined) =>
   Layer.effect(
     OperatorRoutes,
@@ -51,7 +45,10 @@ export const served = (networks: ReadonlyArray<string> | undefined) =>
       const services = used(yield* Effect.context<Used>())
       const references = Layer.merge(
         Layer.succeed(ConsoleFiles, yield* ConsoleFiles),
-        Layer.succeed(OperatorNetworks, networks === undefined ? undefined : toNetworks(networks))
+        Layer.succeed(
+          OperatorNetworks,
+          networks?.flatMap((text) => parseNetwork(text) ?? [])
+        )
       )
       return routes.pipe(Layer.provide(references), Layer.provide(Layer.succeedContext(services)))
     })

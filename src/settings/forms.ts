@@ -30,6 +30,19 @@ const textThat = (is: (text: string) => boolean) => Schema.String.check(Schema.m
 
 const matching = (pattern: RegExp) => Schema.String.check(Schema.isPattern(pattern))
 
+/** Each list is searched for every request, sign-up or call without a key. */
+const maxListed = 100
+
+/** At most `maxListed` values, separated by commas. */
+const listOf = <A>(decode: (text: string) => Option.Option<A>, takes: string): Form<ReadonlyArray<A>> => ({
+  decode: (text) => {
+    const parts = text.split(",").map((part) => part.trim())
+    return parts.length > maxListed ? Option.none() : Option.all(parts.map(decode))
+  },
+  takes: `at most ${maxListed} ${takes}`,
+  hides: "nothing"
+})
+
 export const text = (takes: string): Form<string> => form(Schema.String, takes)
 
 export const userAgent = form(
@@ -45,18 +58,10 @@ export const secretText = (takes: string): Form<Redacted.Redacted> => secret(Sch
 
 export const hostName = form(matching(/^[\w.:%-]+$/), "a host name or address")
 
-const maxHosts = 100
-
-export const hostNames: Form<ReadonlyArray<string>> = {
-  decode: (text) => {
-    const names = text.split(",").map((name) => name.trim())
-    return names.length <= maxHosts && names.every((name) => /^[\w.-]{1,253}$/.test(name))
-      ? Option.some(names)
-      : Option.none()
-  },
-  takes: `at most ${maxHosts} host names without a port, separated by commas, such as metrics.example.com`,
-  hides: "nothing"
-}
+export const hostNames = listOf(
+  Schema.decodeOption(matching(/^[\w.-]{1,253}$/)),
+  "host names without a port, separated by commas, such as metrics.example.com"
+)
 
 export const productId = form(matching(/^[0-9A-Za-z_-]{1,64}$/), "the id of a product at Polar")
 
@@ -170,41 +175,23 @@ export const webOrigin = form(
   "the value of X-Demo-Origin, an origin without a path such as https://www.example.com"
 )
 
-/** Every cross-origin request is compared with the whole list. */
-const maxOrigins = 100
-
 /** `*` is not accepted: pages that may call the API hold a key or spend the demo's credits. */
-export const webOrigins: Form<ReadonlyArray<string>> = {
-  decode: (text) => {
-    const values = text.split(",").map((value) => value.trim())
-    return values.length > maxOrigins
-      ? Option.none()
-      : Option.all(values.map((value) => Schema.decodeOption(origin)(value)))
-  },
-  takes: `at most ${maxOrigins} origins without a path, separated by commas, such as https://app.example.com`,
-  hides: "nothing"
-}
+export const webOrigins = listOf(
+  Schema.decodeOption(origin),
+  "origins without a path, separated by commas, such as https://app.example.com"
+)
 
 export const sender = form(
   matching(/^[^\s@<>]+@[^\s@<>]+$|^[^<>\r\n]*<[^\s@<>]+@[^\s@<>]+>$/),
   "an address such as Quarry <quarry@example.com>"
 )
 
-/** Every sign-up is compared with the whole list. */
-const maxDomains = 100
+const decodeEmailDomain = Schema.decodeOption(matching(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/))
 
-const emailDomain = matching(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/)
-
-export const emailDomains: Form<ReadonlyArray<string>> = {
-  decode: (text) => {
-    const values = text.split(",").map((value) => value.trim().toLowerCase())
-    return values.length > maxDomains
-      ? Option.none()
-      : Option.all(values.map((value) => Schema.decodeOption(emailDomain)(value)))
-  },
-  takes: `at most ${maxDomains} domains of email addresses, separated by commas, such as example.com,example.org`,
-  hides: "nothing"
-}
+export const emailDomains = listOf(
+  (text) => decodeEmailDomain(text.toLowerCase()),
+  "domains of email addresses, separated by commas, such as example.com,example.org"
+)
 
 /** Not normalized, because it must equal the issuer in the provider's documents. */
 export const issuer = form(
@@ -278,24 +265,13 @@ export const accountId = form(
   "the id of an account, such as account list prints: acc_…"
 )
 
-/** Every call without a key is compared with the whole list. */
-const maxNetworks = 100
-
-const networksThat = (
-  isAllowed: (network: IpNetwork.IpNetwork) => boolean,
-  takes: string
-): Form<ReadonlyArray<string>> => ({
-  decode: (text) => {
-    const networks = text.split(",").map((part) => part.trim())
-    const isValid = networks.every((network) => {
-      const parsed = parseNetwork(network)
-      return parsed !== undefined && isAllowed(parsed)
-    })
-    return isValid && networks.length <= maxNetworks ? Option.some(networks) : Option.none()
-  },
-  takes: `at most ${maxNetworks} ${takes}`,
-  hides: "nothing"
-})
+const networksThat = (isAllowed: (network: IpNetwork.IpNetwork) => boolean, takes: string) => {
+  const isListed = (text: string): boolean => {
+    const network = parseNetwork(text)
+    return network !== undefined && isAllowed(network)
+  }
+  return listOf(Option.liftPredicate(isListed), takes)
+}
 
 export const privateNetworks = networksThat(
   isPrivateNetwork,

@@ -1,9 +1,9 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Cursor } from "../../domain/log/QueryHistory.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { Activity } from "../../services/accounts/Activity.ts"
-import { accountId, limit, moment, nextLines, optionalText } from "../flags.ts"
+import { accountId, limit, moment, nextLines, optional, optionalText } from "../flags.ts"
 import { print, table, time } from "../Output.ts"
 
 const encodeCursor = Schema.encodeSync(Cursor)
@@ -20,20 +20,13 @@ export const events = Command.make(
     after: Flag.String("after").pipe(
       Flag.withDescription("The end of the previous page: `next` in its output"),
       Flag.withSchema(Cursor),
-      Flag.optional
+      optional
     )
   },
-  Effect.fn(function* (input) {
-    const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(input.id))
+  Effect.fn(function* ({ after: cursor, id: given, ...filter }) {
+    const { id } = yield* Effect.flatMap(Accounts, (accounts) => accounts.byId(given))
     const { entries, next: position } = yield* Effect.flatMap(Activity, (activity) =>
-      activity.page(id, {
-        type: Option.getOrUndefined(input.type),
-        actor: Option.getOrUndefined(input.actor),
-        from: Option.getOrUndefined(input.from),
-        to: Option.getOrUndefined(input.to),
-        cursor: Option.getOrUndefined(input.after),
-        limit: input.limit
-      })
+      activity.page(id, { ...filter, cursor })
     )
     const next = position === undefined ? null : encodeCursor(position)
     yield* print(

@@ -1,4 +1,4 @@
-import { Effect, Option, Result, Stdio, Stream } from "effect"
+import { Effect, Result, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Account } from "../../domain/accounts/Account.ts"
 import { plans } from "../../domain/credits/Plan.ts"
@@ -13,20 +13,18 @@ import type { KeyStore } from "../../services/keys/KeyStore.ts"
 import { accountJson, allowanceJson } from "../../services/operations/views/accountJson.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import type { EventBooks } from "../../services/webhooks/EventBooks.ts"
-import { accountId, email, moment, nextLines, nextOf, page, requireOne, toggle } from "../flags.ts"
+import { accountId, email, moment, nextLines, nextOf, optional, page, requireOne, toggle } from "../flags.ts"
 import { CommandFailed, notePrinted, print, table, textOf, time } from "../Output.ts"
 import { recordFirst } from "../operations/audited.ts"
 import { accountLines } from "./output.ts"
 
 export const show = Command.make(
   "show",
-  { id: Flag.optional(accountId("id")), email: Flag.optional(email) },
+  { id: optional(accountId("id")), email: optional(email) },
   Effect.fn(function* (input) {
     const accounts = yield* Accounts
     const ledger = yield* Ledger
-    const account = yield* Option.isSome(input.id)
-      ? accounts.byId(input.id.value)
-      : accounts.byEmail(Option.getOrElse(input.email, () => ""))
+    const account = yield* input.id === undefined ? accounts.byEmail(input.email ?? "") : accounts.byId(input.id)
     const allowance = yield* ledger.peek(account)
     yield* print(
       { ...accountJson(account), allowance: allowanceJson(allowance), balance: allowance.balance },
@@ -41,7 +39,7 @@ export const show = Command.make(
 ).pipe(
   Command.withDescription("Show an account with its used and remaining credits"),
   Command.validate(({ email, id }) =>
-    requireOne("Name the account with either --id or --email", Option.isSome(id), Option.isSome(email))
+    requireOne("Name the account with either --id or --email", id !== undefined, email !== undefined)
   )
 )
 
@@ -66,18 +64,11 @@ const printPage = Effect.fnUntraced(function* (query: AccountQuery) {
 export const list = Command.make(
   "list",
   {
-    plan: Flag.Literals("plan", plans).pipe(Flag.withDescription("Only accounts on this plan"), Flag.optional),
+    plan: Flag.Literals("plan", plans).pipe(Flag.withDescription("Only accounts on this plan"), optional),
     suspended: toggle("suspended", "Only suspended accounts"),
     ...page("account")
   },
-  ({ after, limit, plan, suspended }) =>
-    printPage({
-      text: undefined,
-      plan: Option.getOrUndefined(plan),
-      suspended: suspended || undefined,
-      after: Option.getOrUndefined(after),
-      limit
-    })
+  ({ suspended, ...query }) => printPage({ ...query, text: undefined, suspended: suspended || undefined })
 ).pipe(Command.withDescription("List accounts, newest first"))
 
 export const search = Command.make(
@@ -90,8 +81,7 @@ export const search = Command.make(
     ),
     ...page("account")
   },
-  ({ after, limit, text }) =>
-    printPage({ text, plan: undefined, suspended: undefined, after: Option.getOrUndefined(after), limit })
+  (query) => printPage({ ...query, plan: undefined, suspended: undefined })
 ).pipe(Command.withDescription("Find accounts by email address, subscriber, key, or id, newest first"))
 
 export const usage = Command.make(
@@ -109,7 +99,7 @@ export const usage = Command.make(
     ),
     groupBy: Flag.Literals("group-by", groupings).pipe(
       Flag.withDescription("Count separately by target or key"),
-      Flag.optional
+      optional
     )
   },
   Effect.fn(function* ({ from, granularity, groupBy, id, to }) {
@@ -117,9 +107,9 @@ export const usage = Command.make(
     const allowance = yield* Effect.flatMap(Ledger, (ledger) => ledger.peek(account))
     const given = {
       granularity,
-      ...(Option.isSome(from) && { from: from.value }),
-      ...(Option.isSome(to) && { to: to.value }),
-      ...(Option.isSome(groupBy) && { group_by: groupBy.value })
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+      ...(groupBy !== undefined && { group_by: groupBy })
     }
     const counted = toUsageQuery(given, defaultStretch(allowance.periodStart, yield* storeTime(yield* StoreClock)))
     if (Result.isFailure(counted)) return yield* new CommandFailed({ message: counted.failure.message })

@@ -1,4 +1,4 @@
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { CliError, Command } from "effect/cli"
 import { MemberChange } from "../../domain/accounts/MemberRequest.ts"
 import { decoder } from "../../domain/requests/fields.ts"
@@ -11,9 +11,9 @@ import { accountId, email } from "../flags.ts"
 import { bodyOf, boundsText, budgetFlag, readBounds, targetsFlag } from "../keys/bounds.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, table, textOf } from "../Output.ts"
+import { actCommand } from "../operations/actCommand.ts"
 import { actFlags, roleFlag } from "../operations/actFlags.ts"
 import { audited } from "../operations/audited.ts"
-import { asOperator } from "../operations/operator.ts"
 
 const account = accountId("account")
 
@@ -57,23 +57,18 @@ const add = Command.make(
   })
 ).pipe(Command.withDescription("Invite a person to an account and print the link, which is not sent"))
 
-const remove = Command.make(
-  "remove",
-  actFlags["member remove"],
-  Effect.fn(function* (input) {
-    const member = yield* asOperator(acts.removeMember(input)).pipe(Effect.catchTag("last_owner", failWith))
-    yield* print(memberJson(member), [`Removed ${member.email}. Their sessions and apps in this account have ended.`])
-  })
-).pipe(Command.withDescription("Remove a member or an invitation from an account"))
+const remove = actCommand("remove", "Remove a member or an invitation from an account", {
+  flags: actFlags["member remove"],
+  act: (input) => Effect.catchTag(acts.removeMember(input), "last_owner", failWith),
+  show: (member) =>
+    print(memberJson(member), [`Removed ${member.email}. Their sessions and apps in this account have ended.`])
+})
 
-const setRole = Command.make(
-  "role",
-  actFlags["member role"],
-  Effect.fn(function* (input) {
-    const member = yield* asOperator(acts.setRole(input)).pipe(Effect.catchTag("last_owner", failWith))
-    yield* print(memberJson(member), [`${member.email} is now ${member.role}. This takes effect at once.`])
-  })
-).pipe(Command.withDescription("Change the role of a member or an invitation"))
+const setRole = actCommand("role", "Change the role of a member or an invitation", {
+  flags: actFlags["member role"],
+  act: (input) => Effect.catchTag(acts.setRole(input), "last_owner", failWith),
+  show: (member) => print(memberJson(member), [`${member.email} is now ${member.role}. This takes effect at once.`])
+})
 
 const decodeBounds = decoder(MemberChange)
 
@@ -100,7 +95,7 @@ const bounds = Command.make(
     "Limit what a member's sessions, apps, and keys may spend together each month, and their targets"
   ),
   Command.validate(({ budget, targets }) =>
-    Option.isSome(budget) || Option.isSome(targets)
+    budget !== undefined || targets !== undefined
       ? Effect.void
       : Effect.fail(new CliError.ValidationError({ message: "Give at least one of --targets, --budget" }))
   )

@@ -5,34 +5,37 @@ import * as people from "../../services/operations/acts/people.ts"
 import { writesMore } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print } from "../Output.ts"
+import { actCommand } from "../operations/actCommand.ts"
 import { actFlags } from "../operations/actFlags.ts"
-import { asOperator } from "../operations/operator.ts"
 
-const resetFactors = Command.make(
+const resetFactors = actCommand(
   "reset-factors",
-  actFlags["person reset-factors"],
-  Effect.fn(function* (input) {
-    yield* print(yield* asOperator(people.resetFactors(input)), [
-      `Removed the authenticator app, the recovery codes and the passkeys of ${input.email}. All sessions ended.`
-    ])
-  })
-).pipe(Command.withDescription("Remove the second factors of a person who lost all of them, and tell the person"))
+  "Remove the second factors of a person who lost all of them, and tell the person",
+  {
+    flags: actFlags["person reset-factors"],
+    act: people.resetFactors,
+    show: (result, { email }) =>
+      print(result, [
+        `Removed the authenticator app, the recovery codes and the passkeys of ${email}. All sessions ended.`
+      ])
+  }
+)
 
-const resendEmail = Command.make(
-  "resend-email",
-  actFlags["person resend-email"],
-  Effect.fn(function* (input) {
-    const sent = yield* asOperator(people.resendEmail(input)).pipe(
-      Effect.catchTag("rate_limited", ({ message }) => Effect.fail(new CommandFailed({ message })))
-    )
+const resendEmail = actCommand("resend-email", "Send the link to confirm an address, and open invitations, again", {
+  flags: actFlags["person resend-email"],
+  act: (input) =>
+    Effect.catchTag(people.resendEmail(input), "rate_limited", ({ message }) =>
+      Effect.fail(new CommandFailed({ message }))
+    ),
+  show: (sent, { email }) => {
     const confirmation = sent.confirmation ? ["the link to confirm the address"] : []
     const invitations = sent.invitations === 0 ? [] : [plural(sent.invitations, "invitation")]
     const what = [...confirmation, ...invitations].join(" and ")
-    yield* print(sent, [
-      sent.emailed ? `Sent ${what} to ${input.email}.` : `Without SMTP_URL, the log has ${what} for ${input.email}.`
+    return print(sent, [
+      sent.emailed ? `Sent ${what} to ${email}.` : `Without SMTP_URL, the log has ${what} for ${email}.`
     ])
-  })
-).pipe(Command.withDescription("Send the link to confirm an address, and open invitations, again"))
+  }
+})
 
 export const person = <E, R>({ mailing }: CommandLayers<E, R>) =>
   Command.make("person").pipe(

@@ -1,15 +1,90 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
+import type { SoldSubscription } from "../../domain/billing/Subscription.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
-import { BillingBooks } from "../../services/billing/BillingBooks.ts"
+import { type BilledAccount, BillingBooks, type BookedOrder } from "../../services/billing/BillingBooks.ts"
+import { PaymentProvider } from "../../services/billing/PaymentProvider.ts"
 import { type Drift, Reconciler } from "../../services/billing/Reconciler.ts"
+import { billedJson } from "../../services/operations/views/billedJson.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { accountId, optionalText, reason } from "../flags.ts"
+import { accountId, limit, optionalText, reason } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
-import { CommandFailed, print, table } from "../Output.ts"
+import { CommandFailed, NotFound, print, section, table, time } from "../Output.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
-import { check } from "./check.ts"
-import { show } from "./show.ts"
+
+const check = Command.make(
+  "check",
+  {},
+  Effect.fn(function* () {
+    const provider = yield* PaymentProvider
+    const findings = yield* provider.check.pipe(
+      Effect.mapError(({ reason }) => new CommandFailed({ message: `${reason}.` }))
+    )
+    const failed = findings.filter(({ ok }) => !ok).length
+    yield* print(
+      { ok: failed === 0, findings },
+      table([
+        ["SUBJECT", "RESULT", "FOUND"],
+        ...findings.map(({ message, ok, subject }) => [subject, ok ? "ok" : "wrong", message])
+      ])
+    )
+    if (failed > 0) return yield* new CommandFailed({ message: `${failed} of ${findings.length} checks failed.` })
+  })
+).pipe(Command.withDescription("Check the token, products, and webhook endpoint at the payment provider"))
+
+const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`
+
+const nextOf = ({ cancelAtPeriodEnd, pending, period }: SoldSubscription): string => {
+  if (cancelAtPeriodEnd) return `ends ${time(period.end)}`
+  return pending === undefined ? "" : `${pending.plan} from ${time(pending.at)}`
+}
+
+const linesOf = (id: string, account: BilledAccount, orders: ReadonlyArray<BookedOrder>): ReadonlyArray<string> => [
+  ...table([
+    ["Account", id],
+    ["Customer", account.customerId ?? "none (no purchases)"],
+    ["Pack credits", `${account.balance}`],
+    ["Owed credits", `${account.owed}`],
+    ...(account.blockedAt === undefined ? [] : [["Purchases blocked", time(account.blockedAt) ?? ""]])
+  ]),
+  ...section(
+    ["SUBSCRIPTION", "STATUS", "PLAN", "PERIOD", "", "NEXT"],
+    account.subscriptions.map((subscription) => [
+      subscription.id,
+      subscription.status,
+      subscription.plan,
+      time(subscription.period.start) ?? "",
+      time(subscription.period.end) ?? "",
+      nextOf(subscription)
+    ])
+  ),
+  ...section(
+    ["ORDER", "KIND", "STATUS", "MADE", "NET", "REFUNDED", "GRANTED", "TAKEN BACK", ""],
+    orders.map((order) => [
+      order.id,
+      order.kind,
+      order.status,
+      time(order.createdAt) ?? "",
+      dollars(order.netCents),
+      dollars(order.refundedCents),
+      `${order.granted}`,
+      `${order.takenBack}`,
+      order.isDisputeLost ? "dispute lost" : ""
+    ])
+  )
+]
+
+const show = Command.make(
+  "show",
+  { account: accountId("account"), limit: limit(20) },
+  Effect.fn(function* (input) {
+    const books = yield* BillingBooks
+    const account = yield* books.account(input.account)
+    if (account === undefined) return yield* new NotFound({ message: `There is no account ${input.account}.` })
+    const orders = yield* books.orders(input.account, input.limit)
+    yield* print(billedJson(input.account, account, orders), linesOf(input.account, account, orders))
+  })
+).pipe(Command.withDescription("Show the recorded payments of an account, newest first"))
 
 const driftJson = ({ accountId, kind, objectId }: Drift) => ({
   kind,
@@ -22,9 +97,8 @@ const reconcile = Command.make(
   {
     account: optionalText("account", "Only this account: acc_… (default: everything at the provider)")
   },
-  Effect.fn(function* (input) {
+  Effect.fn(function* ({ account }) {
     const reconciler = yield* Reconciler
-    const account = Option.getOrUndefined(input.account)
     // Each object is updated in its own transaction, so a failure does not undo earlier updates.
     yield* recordFirst({ command: "billing reconcile", subject: account })
     const drifts = yield* (account === undefined ? reconciler.sweep("changed") : reconciler.bringAccount(account)).pipe(

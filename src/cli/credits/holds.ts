@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { Holds } from "../../services/credits/Holds.ts"
 import { writesNothing } from "../effects.ts"
@@ -16,7 +16,7 @@ const list = Command.make(
   Effect.fn(function* ({ account, limit, overdue }) {
     const service = yield* Holds
     const counts = yield* service.count
-    const holds = yield* service.list({ accountId: Option.getOrUndefined(account), overdueOnly: overdue, limit })
+    const holds = yield* service.list({ accountId: account, overdueOnly: overdue, limit })
     yield* print(
       {
         ...counts,

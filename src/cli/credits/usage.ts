@@ -1,4 +1,4 @@
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { OperatorLog, usageGroups } from "../../services/operations/OperatorLog.ts"
 import { topJson } from "../../services/operations/views/topJson.ts"
@@ -21,8 +21,8 @@ const top = Command.make(
     limit: limit(20)
   },
   Effect.fn(function* (input) {
-    const to = Option.isSome(input.to) ? input.to.value : yield* Clock.currentTimeMillis
-    const from = Option.getOrElse(input.from, () => to - dayMs)
+    const to = input.to ?? (yield* Clock.currentTimeMillis)
+    const from = input.from ?? to - dayMs
     // `Command.validate` cannot check this: the current time is known only while the command runs.
     if (from >= to) return yield* new CommandFailed({ message: "--from is in the future. Choose an earlier time." })
     const { by, limit } = input
@@ -49,7 +49,7 @@ const top = Command.make(
 ).pipe(
   Command.withDescription("Show the accounts, keys, targets, providers, or sources with the most searches"),
   Command.validate(({ from, to }) =>
-    Option.isSome(from) && Option.isSome(to) && from.value >= to.value
+    from !== undefined && to !== undefined && from >= to
       ? Effect.fail(new CliError.ValidationError({ message: "--from must be before --to" }))
       : Effect.void
   )

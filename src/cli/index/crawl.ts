@@ -6,7 +6,7 @@ import { plural } from "../../domain/text.ts"
 import * as CrawlState from "../../layers/index/crawl/CrawlState.ts"
 import { type CrawlReport, crawl as crawlSite } from "../../layers/index/crawl/SiteCrawl.ts"
 import { AppConfig } from "../../settings/Settings.ts"
-import { optionalText, toggle } from "../flags.ts"
+import { optional, optionalText, toggle } from "../flags.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
 import { recordFirst } from "../operations/audited.ts"
 
@@ -70,7 +70,7 @@ export const crawl = Command.make(
     ),
     depth: wholeNumber("depth").pipe(
       Flag.withDescription("The most links from the address to a page, if the site has no sitemap (default: any)"),
-      Flag.optional
+      optional
     ),
     include: Flag.String("include").pipe(
       Flag.withDescription("Read only these paths: a prefix as in robots.txt, with * and a final $. May be repeated"),
@@ -86,7 +86,7 @@ export const crawl = Command.make(
     ),
     target: Flag.Literals("target", targets).pipe(
       Flag.withDescription("The target these pages are for (default: all six)"),
-      Flag.optional
+      optional
     ),
     replace: toggle(
       "replace",
@@ -96,23 +96,22 @@ export const crawl = Command.make(
   },
   Effect.fn(function* ({ address, delay, depth, exclude, include, maxPages, replace, state, target }) {
     const { pagesTimeout } = yield* AppConfig
-    const forTarget = Option.getOrUndefined(target)
-    const opened = yield* CrawlState.open(Option.getOrElse(state, () => stateFileOf(address, forTarget)))
+    const opened = yield* CrawlState.open(state ?? stateFileOf(address, target))
     yield* recordFirst({
       command: "index crawl",
       subject: undefined,
-      arguments: { address: address.href, target: forTarget, ...(replace ? { replace } : {}) }
+      arguments: { address: address.href, target, ...(replace ? { replace } : {}) }
     })
     if (opened.isResumed) yield* Console.error("Resuming the crawl that was stopped.")
     const options = {
       address,
       maxPages,
-      depth: Option.getOrUndefined(depth),
+      depth,
       include,
       exclude,
       delay: Duration.millis(delay),
       timeout: pagesTimeout,
-      target: forTarget,
+      target,
       replace
     }
     const count = yield* Ref.make(0)

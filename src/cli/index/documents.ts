@@ -16,12 +16,12 @@ import {
 import { ExternalIndexes } from "../../services/index/ExternalIndexes.ts"
 import { removeDocuments } from "../../services/operations/acts/deployment.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { optionalText, requireYes, toggle } from "../flags.ts"
+import { optional, optionalText, requireYes, toggle } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, Json, print } from "../Output.ts"
+import { actCommand } from "../operations/actCommand.ts"
 import { actFlags } from "../operations/actFlags.ts"
 import { audited, recordFirst } from "../operations/audited.ts"
-import { asOperator } from "../operations/operator.ts"
 import { crawl } from "./crawl.ts"
 import { withProgress } from "./loadProgress.ts"
 import { stats } from "./stats.ts"
@@ -157,22 +157,21 @@ const report = Effect.fnUntraced(function* (
 
 const open = Effect.fnUntraced(function* (
   path: string,
-  { base, folder }: { readonly base: Option.Option<URL>; readonly folder: Option.Option<string> }
+  { base, folder }: { readonly base: URL | undefined; readonly folder: string | undefined }
 ): Effect.fn.Return<DocumentSource, CommandFailed, FileSystem.FileSystem | Path.Path> {
   const { dirname } = yield* Path.Path
   const files = yield* FileSystem.FileSystem
   const { type } = yield* Effect.orDie(files.stat(path))
   if (type === "Directory") {
-    if (Option.isSome(base)) return yield* LocalPages.openFolder(path, base.value)
+    if (base !== undefined) return yield* LocalPages.openFolder(path, base)
     return yield* new CommandFailed({
       message: `${path} is a folder, and its pages need addresses. Say where it is published: --base-url https://docs.example.org/`
     })
   }
   if (/\.xml$/i.test(path)) {
-    const options = { base: Option.getOrUndefined(base), folder: Option.getOrElse(folder, () => dirname(path)) }
-    return yield* LocalPages.openSitemap({ sitemap: path, ...options })
+    return yield* LocalPages.openSitemap({ sitemap: path, base, folder: folder ?? dirname(path) })
   }
-  if (Option.isNone(base) && Option.isNone(folder)) return yield* DocumentFile.open(path)
+  if (base === undefined && folder === undefined) return yield* DocumentFile.open(path)
   return yield* new CommandFailed({
     message: `${path} already contains the addresses of its documents. Remove --base-url and --folder, which are for folders of pages.`
   })
@@ -189,7 +188,7 @@ const load = Command.make(
     ),
     target: Flag.Literals("target", targets).pipe(
       Flag.withDescription("The target these documents are for (default: all six)"),
-      Flag.optional
+      optional
     ),
     base: Flag.String("base-url").pipe(
       Flag.withDescription("The URL where the folder is published"),
@@ -197,11 +196,11 @@ const load = Command.make(
         (text) => Option.fromUndefinedOr(baseOf(text)),
         () => "an http(s) URL such as https://docs.example.org/"
       ),
-      Flag.optional
+      optional
     ),
     folder: Flag.Directory("folder", { mustExist: true }).pipe(
       Flag.withDescription("The folder with the sitemap's files (default: the folder of the sitemap)"),
-      Flag.optional
+      optional
     ),
     replace: toggle(
       "replace",
@@ -216,30 +215,26 @@ const load = Command.make(
     yes: toggle("yes", `Allow --replace to remove more than ${maxUnaskedShare * 100}% of the index`)
   },
   Effect.fn(function* ({ base, dryRun, folder, provider, replace, source, target, yes }) {
-    const outside = Option.getOrUndefined(provider)
-    if (outside !== undefined && replace) {
+    if (provider !== undefined && replace) {
       return yield* new CommandFailed({
         message:
           "--replace works only on the built-in index. To replace the documents of a provider, delete its index, create it again, and load without --replace."
       })
     }
     const opened = yield* open(source, { base, folder })
-    const under = Option.getOrUndefined(Option.map(base, ({ href }) => href))
-    const flags = { target: Option.getOrUndefined(target), replace: replace && { under }, yes }
+    const flags = { target, replace: replace && { under: base?.href }, yes }
     if (dryRun) return yield* report(yield* checkFrom(opened, flags), { dryRun })
     yield* recordFirst({
       command: "index load",
       subject: undefined,
       arguments: {
         source,
-        target: Option.getOrUndefined(target),
+        target,
         ...(replace ? { replace } : {}),
-        ...(outside === undefined ? {} : { provider: outside })
+        ...(provider === undefined ? {} : { provider })
       }
     })
-    if (outside !== undefined) {
-      return yield* report(yield* loadOutside(opened, outside, Option.getOrUndefined(target)), { dryRun })
-    }
+    if (provider !== undefined) return yield* report(yield* loadOutside(opened, provider, target), { dryRun })
     yield* report(yield* loadFrom(opened, flags), { dryRun })
   })
 ).pipe(Command.withDescription("Add documents, replacing those with the same URL and target"))
@@ -258,14 +253,11 @@ const clear = Command.make(
   })
 ).pipe(Command.withDescription("Remove all documents"))
 
-const remove = Command.make(
-  "remove",
-  actFlags["index remove"],
-  Effect.fn(function* (input) {
-    const result = yield* asOperator(removeDocuments(input))
-    yield* print(result, [`Removed ${count(result.removed)}.`])
-  })
-).pipe(Command.withDescription("Remove a document, or all documents of a site"))
+const remove = actCommand("remove", "Remove a document, or all documents of a site", {
+  flags: actFlags["index remove"],
+  act: removeDocuments,
+  show: (result) => print(result, [`Removed ${count(result.removed)}.`])
+})
 
 export const documents = <E, R>({ crawling, external, reading, storage }: CommandLayers<E, R>) =>
   Command.make("index").pipe(

@@ -1,4 +1,4 @@
-import { Option, Result } from "effect"
+import { Result } from "effect"
 import { describeBudget } from "../../domain/credits/Budget.ts"
 import type { InvalidRequest } from "../../domain/errors.ts"
 import type { ApiKey } from "../../domain/keys/ApiKey.ts"
@@ -13,17 +13,17 @@ export const targetsFlag = (holder: "key" | "member") =>
   optionalText("targets", `Comma-separated targets that the ${holder} may use, or none to allow all`)
 
 interface BoundsFlags {
-  readonly budget: Option.Option<string>
+  readonly budget: string | undefined
   readonly budgetPeriod: string
-  readonly targets: Option.Option<string>
-  readonly expires?: Option.Option<string>
-  readonly networks?: Option.Option<string>
+  readonly targets: string | undefined
+  readonly expires?: string | undefined
+  readonly networks?: string | undefined
 }
 
 /** The flags as an API request body, so that commands and the API accept the same values. */
 export const bodyOf = ({ budget, budgetPeriod, expires, networks, targets }: BoundsFlags) => {
-  const field = (name: string, flag = Option.none<string>(), read: (text: string) => unknown) =>
-    Option.isNone(flag) ? {} : { [name]: flag.value === "none" ? null : read(flag.value) }
+  const field = (name: string, flag: string | undefined, read: (text: string) => unknown) =>
+    flag === undefined ? {} : { [name]: flag === "none" ? null : read(flag) }
   const list = (text: string) => text.split(",").map((item) => item.trim())
   return {
     ...field("expires_at", expires, (text) => text),

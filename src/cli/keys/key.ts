@@ -1,4 +1,4 @@
-import { Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { budgetPeriods } from "../../domain/credits/Budget.ts"
 import { type ApiKey, keyModes } from "../../domain/keys/ApiKey.ts"
@@ -13,7 +13,18 @@ import * as acts from "../../services/operations/acts/keys.ts"
 import { keyJson } from "../../services/operations/views/keyJson.ts"
 import { StoreClock, storeTime } from "../../services/StoreClock.ts"
 import { writesMore, writesNothing } from "../effects.ts"
-import { accountId, nextLines, nextOf, optionalText, page, requireOne, requireYes, toggle, yes } from "../flags.ts"
+import {
+  accountId,
+  nextLines,
+  nextOf,
+  optional,
+  optionalText,
+  page,
+  requireOne,
+  requireYes,
+  toggle,
+  yes
+} from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 import { keyId } from "../operations/actFlags.ts"
@@ -116,16 +127,15 @@ const listAll = Effect.fnUntraced(function* (limit: number, after: string | unde
 const list = Command.make(
   "list",
   {
-    account: Flag.optional(account),
+    account: optional(account),
     all: toggle("all", "List the keys of all accounts, newest first, in pages"),
     ...page("key")
   },
-  ({ account, after, limit }) =>
-    Option.isSome(account) ? listOf(account.value) : listAll(limit, Option.getOrUndefined(after))
+  ({ account, after, limit }) => (account === undefined ? listAll(limit, after) : listOf(account))
 ).pipe(
   Command.withDescription("List the keys of one or all accounts, including revoked keys"),
   Command.validate(({ account, all }) =>
-    requireOne("Name an account with --account, or give --all", Option.isSome(account), all)
+    requireOne("Name an account with --account, or give --all", account !== undefined, all)
   )
 )
 
@@ -152,18 +162,12 @@ const revokeAll = Effect.fnUntraced(function* (accountId: string, isConfirmed: b
 
 const revoke = Command.make(
   "revoke",
-  { id: Flag.optional(id), all: toggle("all", "Revoke all keys of the account"), account: Flag.optional(account), yes },
-  ({ account, id, yes }) =>
-    Option.isSome(id)
-      ? revokeOne(id.value)
-      : revokeAll(
-          Option.getOrElse(account, () => ""),
-          yes
-        )
+  { id: optional(id), all: toggle("all", "Revoke all keys of the account"), account: optional(account), yes },
+  ({ account = "", id, yes }) => (id === undefined ? revokeAll(account, yes) : revokeOne(id))
 ).pipe(
   Command.withDescription("Revoke one key or all keys of an account"),
   Command.validate(({ account, all, id }) =>
-    Option.isSome(id) !== (all && Option.isSome(account)) && all === Option.isSome(account)
+    (id !== undefined) !== (all && account !== undefined) && all === (account !== undefined)
       ? Effect.void
       : Effect.fail(new CliError.ValidationError({ message: "Name a key with --id, or give --all and --account" }))
   )

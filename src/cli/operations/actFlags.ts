@@ -1,14 +1,10 @@
-import { Option } from "effect"
 import { Argument, type Command, Flag } from "effect/cli"
 import { roles } from "../../domain/accounts/Role.ts"
 import { maxConcurrency, plans } from "../../domain/credits/Plan.ts"
 import { type ActName, between, Credits, IdempotencyKey, limits } from "../../domain/operations/acts.ts"
 import { parseMoment } from "../../domain/requests/fields.ts"
 import { targets } from "../../domain/search/Target.ts"
-import { accountId, email, optionalText, reason, toggle, yes } from "../flags.ts"
-
-const optional = <A>(flag: Flag.Flag<A>): Flag.Flag<A | undefined> =>
-  flag.pipe(Flag.optional, Flag.map(Option.getOrUndefined))
+import { accountId, email, optional, optionalText, reason, toggle, yes } from "../flags.ts"
 
 export const planFlags = {
   quota: optional(
@@ -44,11 +40,11 @@ const id = { id: accountId("id") }
 const account = { account: accountId("account") }
 const provider = {
   provider: Flag.String("provider").pipe(Flag.withDescription("The provider's name in the provider file")),
-  engine: optional(Flag.String("engine").pipe(Flag.withDescription("Only this engine of the provider (default: all)")))
+  engine: optionalText("engine", "Only this engine of the provider (default: all)")
 }
 const queue = {
   ...account,
-  endpoint: optionalText("endpoint", "Only this webhook of the account: whk_…").pipe(Flag.map(Option.getOrUndefined))
+  endpoint: optionalText("endpoint", "Only this webhook of the account: whk_…")
 }
 
 export const adjustFlags = {
@@ -102,13 +98,10 @@ export const actFlags = {
   "providers resume": provider,
   "ledger verify": { full: toggle("full", "Read every entry, including closed months") },
   "index remove": {
-    url: optional(Flag.String("url").pipe(Flag.withDescription("The address of one document"))),
-    site: optional(
-      Flag.String("site").pipe(
-        Flag.withDescription(
-          "A host, or an address below which all documents are removed: https://docs.example.org/v1/"
-        )
-      )
+    url: optionalText("url", "The address of one document"),
+    site: optionalText(
+      "site",
+      "A host, or an address below which all documents are removed: https://docs.example.org/v1/"
     ),
     target: optional(
       Flag.Literals("target", targets).pipe(

@@ -1,10 +1,10 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { between } from "../../domain/operations/acts.ts"
 import { Audit } from "../../services/operations/Audit.ts"
 import { auditJson } from "../../services/operations/views/auditJson.ts"
 import { writesNothing } from "../effects.ts"
-import { limit, moment, nextLines, nextOf, optionalText } from "../flags.ts"
+import { limit, moment, nextLines, nextOf, optional, optionalText } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
 
@@ -20,22 +20,12 @@ const list = Command.make(
     after: Flag.Int("after").pipe(
       Flag.withDescription("The last entry of the previous page: `next` in its output"),
       Flag.withSchema(between(1, Number.MAX_SAFE_INTEGER)),
-      Flag.optional
+      optional
     )
   },
-  Effect.fn(function* (input) {
-    const entries = yield* Effect.flatMap(Audit, (audit) =>
-      audit.list({
-        operator: Option.getOrUndefined(input.operator),
-        command: Option.getOrUndefined(input.command),
-        subject: Option.getOrUndefined(input.subject),
-        from: Option.getOrUndefined(input.from),
-        to: Option.getOrUndefined(input.to),
-        before: Option.getOrUndefined(input.after),
-        limit: input.limit
-      })
-    )
-    const next = nextOf(entries, input.limit)
+  Effect.fn(function* ({ after: before, ...filter }) {
+    const entries = yield* Effect.flatMap(Audit, (audit) => audit.list({ ...filter, before }))
+    const next = nextOf(entries, filter.limit)
     yield* print(
       {
         entries: entries.map(auditJson),

@@ -18,8 +18,8 @@ import {
 import { writesMore, writesNothing } from "../effects.ts"
 import type { CommandLayers } from "../layers.ts"
 import { CommandFailed, print, section, table, time, withoutControls } from "../Output.ts"
+import { actCommand } from "../operations/actCommand.ts"
 import { actFlags } from "../operations/actFlags.ts"
-import { asOperator } from "../operations/operator.ts"
 
 const codes = (one: string, many: string, known: Codes): string => {
   if (known === "none") return `no ${one}`
@@ -127,23 +127,17 @@ const tryProvider = Command.make(
 
 const nameOf = ({ engine, provider }: PausedProvider) => (engine === undefined ? provider : `${provider}/${engine}`)
 
-const pause = Command.make(
-  "pause",
-  actFlags["providers pause"],
-  Effect.fn(function* (input) {
-    const pause = yield* asOperator(pauseProvider(input))
-    yield* print(pauseJson(pause), [`Paused ${nameOf(pause)}. Every replica skips it within 5 seconds.`])
-  })
-).pipe(Command.withDescription("Let searches skip a provider or an engine until it is resumed"))
+const pause = actCommand("pause", "Let searches skip a provider or an engine until it is resumed", {
+  flags: actFlags["providers pause"],
+  act: pauseProvider,
+  show: (pause) => print(pauseJson(pause), [`Paused ${nameOf(pause)}. Every replica skips it within 5 seconds.`])
+})
 
-const resume = Command.make(
-  "resume",
-  actFlags["providers resume"],
-  Effect.fn(function* (input) {
-    const ended = yield* asOperator(resumeProvider(input))
-    yield* print({ resumed: ended.map(pauseJson) }, [`Resumed ${ended.map(nameOf).join(", ")}.`])
-  })
-).pipe(Command.withDescription("Let searches use a paused provider or engine again"))
+const resume = actCommand("resume", "Let searches use a paused provider or engine again", {
+  flags: actFlags["providers resume"],
+  act: resumeProvider,
+  show: (ended) => print({ resumed: ended.map(pauseJson) }, [`Resumed ${ended.map(nameOf).join(", ")}.`])
+})
 
 const listPaused = Command.make(
   "paused",

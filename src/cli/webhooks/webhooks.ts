@@ -9,8 +9,8 @@ import { writesMore, writesNothing } from "../effects.ts"
 import { accountId } from "../flags.ts"
 import type { CommandLayers } from "../layers.ts"
 import { print, table, time } from "../Output.ts"
+import { actCommand } from "../operations/actCommand.ts"
 import { actFlags } from "../operations/actFlags.ts"
-import { asOperator } from "../operations/operator.ts"
 
 const stateOf = ({ endpoint, pausedAt }: EndpointQueue): string => {
   if (pausedAt !== undefined) return "paused"
@@ -41,32 +41,26 @@ const list = Command.make(
 
 const queueOf = ({ account, endpoint }: FieldsOf<"webhooks pause">): string => endpoint ?? account
 
-const pause = Command.make(
-  "pause",
-  actFlags["webhooks pause"],
-  Effect.fn(function* (input) {
-    yield* print(yield* asOperator(acts.pause(input)), [
+const pause = actCommand("pause", "Pause sending to an account's webhooks; pending deliveries are kept", {
+  flags: actFlags["webhooks pause"],
+  act: acts.pause,
+  show: (result, input) =>
+    print(result, [
       `Paused deliveries of ${queueOf(input)}. Attempts in flight end within 20 seconds. To continue: webhooks resume.`
     ])
-  })
-).pipe(Command.withDescription("Pause sending to an account's webhooks; pending deliveries are kept"))
+})
 
-const resume = Command.make(
-  "resume",
-  actFlags["webhooks resume"],
-  Effect.fn(function* (input) {
-    yield* print(yield* asOperator(acts.resume(input)), [`Resumed deliveries of ${queueOf(input)}.`])
-  })
-).pipe(Command.withDescription("Resume sending to an account's webhooks"))
+const resume = actCommand("resume", "Resume sending to an account's webhooks", {
+  flags: actFlags["webhooks resume"],
+  act: acts.resume,
+  show: (result, input) => print(result, [`Resumed deliveries of ${queueOf(input)}.`])
+})
 
-const drop = Command.make(
-  "drop",
-  actFlags["webhooks drop"],
-  Effect.fn(function* (input) {
-    const result = yield* asOperator(acts.drop(input))
-    yield* print(result, [`Dropped ${result.dropped} pending deliveries of ${queueOf(input)}.`])
-  })
-).pipe(Command.withDescription("Drop the pending deliveries of an account's webhooks; they count as failed"))
+const drop = actCommand("drop", "Drop the pending deliveries of an account's webhooks; they count as failed", {
+  flags: actFlags["webhooks drop"],
+  act: acts.drop,
+  show: (result, input) => print(result, [`Dropped ${result.dropped} pending deliveries of ${queueOf(input)}.`])
+})
 
 export const webhooks = <E, R>({ reading, storage }: CommandLayers<E, R>) =>
   Command.make("webhooks").pipe(

@@ -1,5 +1,5 @@
 import { Effect, Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import { asDigits, decoder, Text } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { safeLevels } from "../../domain/search/Target.ts"
@@ -7,7 +7,7 @@ import { statuses } from "../../http/errors.ts"
 import { parseQueryOf } from "../../http/requests/query.ts"
 import { errorsOf } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { documented, parametersOf } from "../endpoints.ts"
+import { groupOf, parametersOf } from "../endpoints.ts"
 import { exampleResults } from "../examples.ts"
 import { Count, countMessage, LongQuery, placeOf } from "../fields.ts"
 import type { CompatResults, SearchForm } from "../SearchForm.ts"
@@ -75,23 +75,18 @@ const BraveError = Schema.Struct({
 }).annotate({ identifier: "BraveError", description: "An error in Brave's format" })
 type BraveError = typeof BraveError.Type
 
-class BraveGroup extends HttpApiGroup.make("compatBrave")
-  .add(
-    HttpApiEndpoint.get("search", "/compat/brave/res/v1/web/search", {
-      success: BraveAnswer,
-      error: errorsOf(BraveError, statuses)
-    }).annotateMerge(
-      documented({
-        identifier: "compatBrave",
-        summary: "Search as in Brave's Search API",
-        description: "Brave's web search, with web results alone: no news, videos, summaries or discussions.",
-        parameters: parametersOf(BraveParameters)
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Brave", description: "For programs with a configurable address for Brave's search" })
-  ) {}
+const BraveGroup = groupOf({
+  name: "compatBrave",
+  title: "Brave",
+  programs: "For programs with a configurable address for Brave's search",
+  endpoint: HttpApiEndpoint.get("search", "/compat/brave/res/v1/web/search", {
+    success: BraveAnswer,
+    error: errorsOf(BraveError, statuses)
+  }),
+  summary: "Search as in Brave's Search API",
+  description: "Brave's web search, with web results alone: no news, videos, summaries or discussions.",
+  parameters: parametersOf(BraveParameters)
+})
 
 const defaultCount = 20
 

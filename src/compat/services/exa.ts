@@ -1,5 +1,5 @@
 import { Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../domain/errors.ts"
 import { decoder, Text } from "../../domain/requests/fields.ts"
 import type { OrganicResult } from "../../domain/search/OrganicResult.ts"
@@ -8,7 +8,7 @@ import { statuses } from "../../http/errors.ts"
 import { readJson } from "../../http/requests/body.ts"
 import { errorsOf } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { documented } from "../endpoints.ts"
+import { groupOf } from "../endpoints.ts"
 import { exampleAddress, examplePages, exampleResults } from "../examples.ts"
 import { Addresses, Count, domains, LongQuery } from "../fields.ts"
 import { type FailedRow, type PagesForm, type ReadPages, toWholePage } from "../PageForm.ts"
@@ -60,23 +60,18 @@ const ExaError = Schema.Struct({
 }).annotate({ identifier: "ExaError", description: "An error in Exa's format" })
 type ExaError = typeof ExaError.Type
 
-class ExaGroup extends HttpApiGroup.make("compatExa")
-  .add(
-    HttpApiEndpoint.post("search", "/compat/exa/search", {
-      payload: ExaRequest,
-      success: ExaAnswer,
-      error: errorsOf(ExaError, statuses)
-    }).annotateMerge(
-      documented({
-        identifier: "compatExa",
-        summary: "Search as in Exa",
-        description: "Exa's search, with links and snippets but no page contents, dates or summaries."
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Exa", description: "For programs with a configurable address for Exa" })
-  ) {}
+const ExaGroup = groupOf({
+  name: "compatExa",
+  title: "Exa",
+  programs: "For programs with a configurable address for Exa",
+  endpoint: HttpApiEndpoint.post("search", "/compat/exa/search", {
+    payload: ExaRequest,
+    success: ExaAnswer,
+    error: errorsOf(ExaError, statuses)
+  }),
+  summary: "Search as in Exa",
+  description: "Exa's search, with links and snippets but no page contents, dates or summaries."
+})
 
 const hasFilter = ({ excludeDomains = [], includeDomains = [] }: ExaRequest): boolean =>
   excludeDomains.length + includeDomains.length > 0
@@ -151,21 +146,18 @@ const ExaContentsAnswer = Schema.Struct({
 }).annotate({ identifier: "ExaContentsAnswer", description: "A response in the format of Exa's contents" })
 type ExaContentsAnswer = typeof ExaContentsAnswer.Type
 
-class ExaContentsGroup extends HttpApiGroup.make("compatExaContents")
-  .add(
-    HttpApiEndpoint.post("contents", "/compat/exa/contents", {
-      payload: ExaContentsRequest,
-      success: ExaContentsAnswer,
-      error: errorsOf(ExaError, statuses)
-    }).annotateMerge(
-      documented({
-        identifier: "compatExaContents",
-        summary: "Read pages as in Exa",
-        description: "Exa's contents. Costs a credit for each page that was read, and nothing for the others."
-      })
-    )
-  )
-  .annotateMerge(OpenApi.annotations({ title: "Exa, pages", description: "For programs that read pages with Exa" })) {}
+const ExaContentsGroup = groupOf({
+  name: "compatExaContents",
+  title: "Exa, pages",
+  programs: "For programs that read pages with Exa",
+  endpoint: HttpApiEndpoint.post("contents", "/compat/exa/contents", {
+    payload: ExaContentsRequest,
+    success: ExaContentsAnswer,
+    error: errorsOf(ExaError, statuses)
+  }),
+  summary: "Read pages as in Exa",
+  description: "Exa's contents. Costs a credit for each page that was read, and nothing for the others."
+})
 
 /** Exa's tags for pages that cannot be read. Its clients branch on the first two. */
 const tagOf = ({ reason }: FailedRow): string => {

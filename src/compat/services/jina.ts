@@ -1,5 +1,5 @@
 import { Effect, Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import type { NotFound } from "../../domain/errors.ts"
 import type { PageResult } from "../../domain/pages/PageBody.ts"
 import { decoder } from "../../domain/requests/fields.ts"
@@ -7,7 +7,7 @@ import { statuses } from "../../http/errors.ts"
 import { parseQueryOf } from "../../http/requests/query.ts"
 import { errorsOf, type PageCompatError } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { documented } from "../endpoints.ts"
+import { groupOf } from "../endpoints.ts"
 import { examplePage } from "../examples.ts"
 import { type PageAnswer, type PageForm, toWholePage } from "../PageForm.ts"
 
@@ -90,26 +90,21 @@ const parameters = [
   header("X-With-Links-Summary", "true adds the links of the main text")
 ]
 
-class JinaGroup extends HttpApiGroup.make("compatJina")
-  .add(
-    HttpApiEndpoint.get("read", "/compat/jina/:address", {
-      params: { address: Schema.String },
-      success: JinaAnswer,
-      error: errorsOf(JinaError, statuses, statuses.page_unreadable)
-    }).annotateMerge(
-      documented({
-        identifier: "compatJina",
-        summary: "Read a page as in Jina's reader",
-        description:
-          "Everything after /compat/jina/ is the page's address. The response is plain text, or JSON with Accept: " +
-          "application/json. Costs a credit if the page was read.",
-        parameters
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Jina", description: "For programs with a configurable address of Jina's reader" })
-  ) {}
+const JinaGroup = groupOf({
+  name: "compatJina",
+  title: "Jina",
+  programs: "For programs with a configurable address of Jina's reader",
+  endpoint: HttpApiEndpoint.get("read", "/compat/jina/:address", {
+    params: { address: Schema.String },
+    success: JinaAnswer,
+    error: errorsOf(JinaError, statuses, statuses.page_unreadable)
+  }),
+  summary: "Read a page as in Jina's reader",
+  description:
+    "Everything after /compat/jina/ is the page's address. The response is plain text, or JSON with Accept: " +
+    "application/json. Costs a credit if the page was read.",
+  parameters
+})
 
 const decode = decoder(JinaFields)
 

@@ -1,11 +1,11 @@
 import { Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import { decoder } from "../../domain/requests/fields.ts"
 import { defaultNum } from "../../domain/search/SearchRequest.ts"
 import { PageUnreadable } from "../../http/errors.ts"
 import { ownErrors, type PageCompatError } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { documented } from "../endpoints.ts"
+import { groupOf } from "../endpoints.ts"
 import { exampleAddress, examplePages, exampleResults } from "../examples.ts"
 import { Addresses, Count, LongQuery } from "../fields.ts"
 import { errorOfRow, type PagesForm, type ReadPages, toWholePage } from "../PageForm.ts"
@@ -22,23 +22,18 @@ const OpenWebUiAnswer = Schema.Array(
 ).annotate({ identifier: "OpenWebUiAnswer", description: "A response in the format of Open WebUI's external engine" })
 type OpenWebUiAnswer = typeof OpenWebUiAnswer.Type
 
-class OpenWebUiGroup extends HttpApiGroup.make("compatOpenWebUi")
-  .add(
-    HttpApiEndpoint.post("search", "/compat/openwebui", {
-      payload: OpenWebUiRequest,
-      success: OpenWebUiAnswer,
-      error: ownErrors
-    }).annotateMerge(
-      documented({
-        identifier: "compatOpenWebUi",
-        summary: "Search as an external engine for Open WebUI",
-        description: "The search that Open WebUI sends to the address in EXTERNAL_WEB_SEARCH_URL."
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Open WebUI", description: "For Open WebUI's external search engine" })
-  ) {}
+const OpenWebUiGroup = groupOf({
+  name: "compatOpenWebUi",
+  title: "Open WebUI",
+  programs: "For Open WebUI's external search engine",
+  endpoint: HttpApiEndpoint.post("search", "/compat/openwebui", {
+    payload: OpenWebUiRequest,
+    success: OpenWebUiAnswer,
+    error: ownErrors
+  }),
+  summary: "Search as an external engine for Open WebUI",
+  description: "The search that Open WebUI sends to the address in EXTERNAL_WEB_SEARCH_URL."
+})
 
 const answerUpTo =
   (count: number) =>
@@ -69,25 +64,20 @@ const OpenWebUiLoadAnswer = Schema.Array(
 })
 type OpenWebUiLoadAnswer = typeof OpenWebUiLoadAnswer.Type
 
-class OpenWebUiLoadGroup extends HttpApiGroup.make("compatOpenWebUiLoad")
-  .add(
-    HttpApiEndpoint.post("load", "/compat/openwebui/load", {
-      payload: OpenWebUiLoadRequest,
-      success: OpenWebUiLoadAnswer,
-      error: [...ownErrors, PageUnreadable]
-    }).annotateMerge(
-      documented({
-        identifier: "compatOpenWebUiLoad",
-        summary: "Read pages as an external loader for Open WebUI",
-        description:
-          "The request that Open WebUI sends to EXTERNAL_WEB_LOADER_URL. Pages that cannot be read are left out; if " +
-          "none can be read, the response is the first page's error. Costs a credit for each page that was read."
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Open WebUI, pages", description: "For Open WebUI's external web loader" })
-  ) {}
+const OpenWebUiLoadGroup = groupOf({
+  name: "compatOpenWebUiLoad",
+  title: "Open WebUI, pages",
+  programs: "For Open WebUI's external web loader",
+  endpoint: HttpApiEndpoint.post("load", "/compat/openwebui/load", {
+    payload: OpenWebUiLoadRequest,
+    success: OpenWebUiLoadAnswer,
+    error: [...ownErrors, PageUnreadable]
+  }),
+  summary: "Read pages as an external loader for Open WebUI",
+  description:
+    "The request that Open WebUI sends to EXTERNAL_WEB_LOADER_URL. Pages that cannot be read are left out; if " +
+    "none can be read, the response is the first page's error. Costs a credit for each page that was read."
+})
 
 const loadAnswer = ({ rows }: ReadPages): Result.Result<OpenWebUiLoadAnswer, PageCompatError> => {
   const read = rows.flatMap((row) =>

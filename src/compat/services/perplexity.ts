@@ -1,5 +1,5 @@
 import { Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import { freshnessPeriods, maxDomains, type OptionFields } from "../../domain/options/SearchOptions.ts"
 import { parseSite } from "../../domain/options/Sites.ts"
 import { decoder, Text } from "../../domain/requests/fields.ts"
@@ -7,7 +7,7 @@ import { countryCode } from "../../domain/search/Country.ts"
 import { defaultNum } from "../../domain/search/SearchRequest.ts"
 import { ownErrors } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { alias, documented } from "../endpoints.ts"
+import { alias, groupOf } from "../endpoints.ts"
 import { exampleResults } from "../examples.ts"
 import { Count, LongQuery } from "../fields.ts"
 import { type CompatResults, jsonForm, type SearchForm } from "../SearchForm.ts"
@@ -68,23 +68,14 @@ type PerplexityAnswer = typeof PerplexityAnswer.Type
 const endpoint = { payload: PerplexityRequest, success: PerplexityAnswer, error: ownErrors }
 
 /** Perplexity's search, at two addresses: some clients take the API address, others the search address. */
-class PerplexityGroup extends HttpApiGroup.make("compatPerplexity")
-  .add(
-    HttpApiEndpoint.post("search", "/compat/perplexity/search", endpoint).annotateMerge(
-      documented({
-        identifier: "compatPerplexity",
-        summary: "Search as in Perplexity's Search API",
-        description: "Perplexity's Search API, with links, snippets and dates. Also served at /compat/perplexity."
-      })
-    ),
-    HttpApiEndpoint.post("bare", "/compat/perplexity", endpoint).annotateMerge(alias)
-  )
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Perplexity",
-      description: "For programs with a configurable address for Perplexity's search"
-    })
-  ) {}
+const PerplexityGroup = groupOf({
+  name: "compatPerplexity",
+  title: "Perplexity",
+  programs: "For programs with a configurable address for Perplexity's search",
+  endpoint: HttpApiEndpoint.post("search", "/compat/perplexity/search", endpoint),
+  summary: "Search as in Perplexity's Search API",
+  description: "Perplexity's Search API, with links, snippets and dates. Also served at /compat/perplexity."
+}).add(HttpApiEndpoint.post("bare", "/compat/perplexity", endpoint).annotateMerge(alias))
 
 const answerUpTo =
   (count: number) =>

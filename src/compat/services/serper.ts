@@ -1,11 +1,11 @@
 import { Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import { decoder, Text } from "../../domain/requests/fields.ts"
 import { defaultNum } from "../../domain/search/SearchRequest.ts"
 import { statuses } from "../../http/errors.ts"
 import { errorsOf } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { documented } from "../endpoints.ts"
+import { groupOf } from "../endpoints.ts"
 import { exampleResults } from "../examples.ts"
 import { Count, LongQuery, placeOf } from "../fields.ts"
 import { type CompatResults, jsonForm, type SearchForm } from "../SearchForm.ts"
@@ -42,24 +42,18 @@ const SerperError = Schema.Struct({
 }).annotate({ identifier: "SerperError", description: "An error in Serper's format" })
 type SerperError = typeof SerperError.Type
 
-class SerperGroup extends HttpApiGroup.make("compatSerper")
-  .add(
-    HttpApiEndpoint.post("search", "/compat/serper/search", {
-      payload: SerperRequest,
-      success: SerperAnswer,
-      error: errorsOf(SerperError, statuses)
-    }).annotateMerge(
-      documented({
-        identifier: "compatSerper",
-        summary: "Search as in Serper",
-        description:
-          "Serper's web search, with organic results alone: no knowledge graph, questions or related searches."
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Serper", description: "For programs with a configurable address for Serper" })
-  ) {}
+const SerperGroup = groupOf({
+  name: "compatSerper",
+  title: "Serper",
+  programs: "For programs with a configurable address for Serper",
+  endpoint: HttpApiEndpoint.post("search", "/compat/serper/search", {
+    payload: SerperRequest,
+    success: SerperAnswer,
+    error: errorsOf(SerperError, statuses)
+  }),
+  summary: "Search as in Serper",
+  description: "Serper's web search, with organic results alone: no knowledge graph, questions or related searches."
+})
 
 const answerTo =
   ({ num = defaultNum, ...asked }: SerperRequest) =>

@@ -1,5 +1,5 @@
 import { Result, Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint } from "effect/http-api"
 import { dateText, freshnessPeriods, type OptionFields } from "../../domain/options/SearchOptions.ts"
 import type { PageFormat } from "../../domain/pages/PageRequest.ts"
 import { maxPageRows } from "../../domain/pages/PagesRequest.ts"
@@ -10,7 +10,7 @@ import { maxNum } from "../../domain/search/SearchRequest.ts"
 import { statuses } from "../../http/errors.ts"
 import { errorsOf } from "../CompatError.ts"
 import type { CompatService } from "../CompatService.ts"
-import { documented } from "../endpoints.ts"
+import { groupOf } from "../endpoints.ts"
 import { exampleAddress, examplePages, exampleResults } from "../examples.ts"
 import { Count, domains, LongQuery } from "../fields.ts"
 import { type PagesForm, type ReadPages, toWholePage } from "../PageForm.ts"
@@ -91,23 +91,18 @@ type TavilyError = typeof TavilyError.Type
 /** Statuses known to Tavily's clients: 432 means that the credits are spent. */
 const tavilyStatuses = { ...statuses, quota_exceeded: 432 }
 
-class TavilyGroup extends HttpApiGroup.make("compatTavily")
-  .add(
-    HttpApiEndpoint.post("search", "/compat/tavily/search", {
-      payload: TavilyRequest,
-      success: TavilyAnswer,
-      error: errorsOf(TavilyError, tavilyStatuses)
-    }).annotateMerge(
-      documented({
-        identifier: "compatTavily",
-        summary: "Search as in Tavily",
-        description: "Tavily's search, with links, snippets and, if requested, page contents, but no answers or images."
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Tavily", description: "For programs with a configurable base address for Tavily" })
-  ) {}
+const TavilyGroup = groupOf({
+  name: "compatTavily",
+  title: "Tavily",
+  programs: "For programs with a configurable base address for Tavily",
+  endpoint: HttpApiEndpoint.post("search", "/compat/tavily/search", {
+    payload: TavilyRequest,
+    success: TavilyAnswer,
+    error: errorsOf(TavilyError, tavilyStatuses)
+  }),
+  summary: "Search as in Tavily",
+  description: "Tavily's search, with links, snippets and, if requested, page contents, but no answers or images."
+})
 
 const defaultResults = 5
 
@@ -215,23 +210,18 @@ const TavilyExtractAnswer = Schema.Struct({
 }).annotate({ identifier: "TavilyExtractAnswer", description: "A response in the format of Tavily's extract" })
 type TavilyExtractAnswer = typeof TavilyExtractAnswer.Type
 
-class TavilyExtractGroup extends HttpApiGroup.make("compatTavilyExtract")
-  .add(
-    HttpApiEndpoint.post("extract", "/compat/tavily/extract", {
-      payload: TavilyExtractRequest,
-      success: TavilyExtractAnswer,
-      error: errorsOf(TavilyError, tavilyStatuses)
-    }).annotateMerge(
-      documented({
-        identifier: "compatTavilyExtract",
-        summary: "Read pages as in Tavily",
-        description: "Tavily's extract. Costs a credit for each page that was read, and nothing for the others."
-      })
-    )
-  )
-  .annotateMerge(
-    OpenApi.annotations({ title: "Tavily, pages", description: "For programs that extract pages with Tavily" })
-  ) {}
+const TavilyExtractGroup = groupOf({
+  name: "compatTavilyExtract",
+  title: "Tavily, pages",
+  programs: "For programs that extract pages with Tavily",
+  endpoint: HttpApiEndpoint.post("extract", "/compat/tavily/extract", {
+    payload: TavilyExtractRequest,
+    success: TavilyExtractAnswer,
+    error: errorsOf(TavilyError, tavilyStatuses)
+  }),
+  summary: "Read pages as in Tavily",
+  description: "Tavily's extract. Costs a credit for each page that was read, and nothing for the others."
+})
 
 const decodeExtract = decoder(TavilyExtractRequest)
 

@@ -1,8 +1,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { everyRole } from "../../domain/accounts/Role.ts"
 import { operatorRoles } from "../../domain/operations/OperatorRole.ts"
-import { acceptingSessions } from "../Callers.ts"
+import { acceptingAllSessions } from "../Callers.ts"
 import {
   Forbidden,
   FreshSignInRequired,
@@ -32,7 +31,7 @@ export class ActsGroup extends HttpApiGroup.make("acts")
       error: [InvalidRequest, NotFound, Forbidden, FreshSignInRequired, LastOwner, RateLimited, InternalError]
     }).middleware(RequestDecoding)
   )
-  .pipe(acceptingSessions({ me: everyRole, act: everyRole }))
+  .pipe(acceptingAllSessions)
   .middleware(OperatorGate) {}
 
 /** Apart from `Api`, so that openapi.json and clients do not have it. Served if `OPERATOR_CONSOLE` is on. */

@@ -1,7 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { ActivityParameters } from "../../domain/accounts/ActivityQuery.ts"
-import { everyRole } from "../../domain/accounts/Role.ts"
 import { plans } from "../../domain/credits/Plan.ts"
 import { HistoryParameters } from "../../domain/log/QueryHistory.ts"
 import { UsageParameters } from "../../domain/log/Usage.ts"
@@ -14,7 +13,7 @@ import {
 } from "../../domain/requests/fields.ts"
 import { targets } from "../../domain/search/Target.ts"
 import { usageGroups } from "../../services/operations/OperatorLog.ts"
-import { acceptingSessions, NeedsFreshSignIn } from "../Callers.ts"
+import { acceptingAllSessions, NeedsFreshSignIn } from "../Callers.ts"
 import { InternalError, InvalidRequest, NotFound } from "../errors.ts"
 import { RequestDecoding } from "../Gates.ts"
 import { AccountEvents } from "../groups/AccountGroup.ts"
@@ -37,83 +36,73 @@ const limit = number(maxListed, "Maximum number of entries to return.")
 const success = Schema.Unknown
 
 const id = { id: Schema.String }
+const ofOne = [InvalidRequest, NotFound, InternalError] as const
 
 const get = <const Name extends string, const Path extends `/${string}`>(name: Name, path: Path) =>
   HttpApiEndpoint.get(name, `/v1/operator${path}`, { success, error: InternalError })
 
+const list = <const Name extends string, const Path extends `/${string}`, Fields extends Schema.Struct.Fields>(
+  name: Name,
+  path: Path,
+  fields: Fields
+) =>
+  HttpApiEndpoint.get(name, `/v1/operator${path}`, {
+    query: Schema.Struct(fields),
+    success,
+    error: [InvalidRequest, InternalError]
+  }).middleware(RequestDecoding)
+
+/** What a customer sees too, with the same parameters. */
+const ofCustomer = <const Name extends string, Query extends Schema.Top, Success extends Schema.Top>(
+  name: Name,
+  query: Query,
+  success: Success
+) =>
+  HttpApiEndpoint.get(name, `/v1/operator/customers/:id/${name}`, {
+    params: id,
+    query,
+    success,
+    error: ofOne
+  }).middleware(RequestDecoding)
+
 /** The reads of operators and observers. */
 export class ReadsGroup extends HttpApiGroup.make("reads")
   .add(
-    HttpApiEndpoint.get("now", "/v1/operator/now", {
-      query: Schema.Struct({ since: momentParameter("Only minutes from this time on") }),
-      success,
-      error: [InvalidRequest, InternalError]
-    }).middleware(RequestDecoding),
-    HttpApiEndpoint.get("customers", "/v1/operator/customers", {
-      query: Schema.Struct({
-        text: text("Part of an email address or name, or the start of an account's ID, of a key or of its name"),
-        plan: oneOf(plans),
-        suspended: oneOf(["true", "false"]),
-        after: text("The last account of the previous page"),
-        limit
-      }),
-      success,
-      error: [InvalidRequest, InternalError]
-    }).middleware(RequestDecoding),
+    list("now", "/now", { since: momentParameter("Only minutes from this time on") }),
+    list("customers", "/customers", {
+      text: text("Part of an email address or name, or the start of an account's ID, of a key or of its name"),
+      plan: oneOf(plans),
+      suspended: oneOf(["true", "false"]),
+      after: text("The last account of the previous page"),
+      limit
+    }),
     HttpApiEndpoint.get("customer", "/v1/operator/customers/:id", {
       params: id,
       success,
       error: [NotFound, InternalError]
     }),
-    HttpApiEndpoint.get("log", "/v1/operator/customers/:id/log", {
-      params: id,
-      query: HistoryParameters,
-      success: QueryHistory,
-      error: [InvalidRequest, NotFound, InternalError]
-    }).middleware(RequestDecoding),
-    HttpApiEndpoint.get("activity", "/v1/operator/customers/:id/activity", {
-      params: id,
-      query: ActivityParameters,
-      success: AccountEvents,
-      error: [InvalidRequest, NotFound, InternalError]
-    }).middleware(RequestDecoding),
-    HttpApiEndpoint.get("usage", "/v1/operator/customers/:id/usage", {
-      params: id,
-      query: UsageParameters,
-      success: Usage,
-      error: [InvalidRequest, NotFound, InternalError]
-    }).middleware(RequestDecoding),
-    HttpApiEndpoint.get("top", "/v1/operator/usage/top", {
-      query: Schema.Struct({
-        by: oneOf(usageGroups),
-        from: momentParameter("Start of the range, inclusive. When absent, a day before its end"),
-        to: momentParameter("End of the range, exclusive. When absent, now"),
-        limit
-      }),
-      success,
-      error: [InvalidRequest, InternalError]
-    }).middleware(RequestDecoding),
-    get("engines", "/engines"),
-    HttpApiEndpoint.get("request", "/v1/operator/requests/:id", {
-      params: id,
-      success,
-      error: [InvalidRequest, NotFound, InternalError]
+    ofCustomer("log", HistoryParameters, QueryHistory),
+    ofCustomer("activity", ActivityParameters, AccountEvents),
+    ofCustomer("usage", UsageParameters, Usage),
+    list("top", "/usage/top", {
+      by: oneOf(usageGroups),
+      from: momentParameter("Start of the range, inclusive. When absent, a day before its end"),
+      to: momentParameter("End of the range, exclusive. When absent, now"),
+      limit
     }),
+    get("engines", "/engines"),
+    HttpApiEndpoint.get("request", "/v1/operator/requests/:id", { params: id, success, error: ofOne }),
     get("index", "/index"),
     get("money", "/money"),
-    HttpApiEndpoint.get("audit", "/v1/operator/audit", {
-      query: Schema.Struct({
-        operator: text("Only commands by this operator"),
-        command: text("Only this command"),
-        subject: text("Only commands about this account or key"),
-        from: momentParameter("Start of the range, inclusive"),
-        to: momentParameter("End of the range, exclusive"),
-        before: number(Number.MAX_SAFE_INTEGER, "The last entry of the previous page."),
-        limit
-      }),
-      success,
-      error: [InvalidRequest, InternalError]
-    }).middleware(RequestDecoding),
+    list("audit", "/audit", {
+      operator: text("Only commands by this operator"),
+      command: text("Only this command"),
+      subject: text("Only commands about this account or key"),
+      from: momentParameter("Start of the range, inclusive"),
+      to: momentParameter("End of the range, exclusive"),
+      before: number(Number.MAX_SAFE_INTEGER, "The last entry of the previous page."),
+      limit
+    }),
     get("settings", "/settings"),
     HttpApiEndpoint.post("load", "/v1/operator/index/documents", {
       query: Schema.Struct({
@@ -127,22 +116,5 @@ export class ReadsGroup extends HttpApiGroup.make("reads")
       .annotate(NeedsFreshSignIn, true)
       .middleware(RequestDecoding)
   )
-  .pipe(
-    acceptingSessions({
-      now: everyRole,
-      customers: everyRole,
-      customer: everyRole,
-      log: everyRole,
-      activity: everyRole,
-      usage: everyRole,
-      top: everyRole,
-      engines: everyRole,
-      request: everyRole,
-      index: everyRole,
-      money: everyRole,
-      audit: everyRole,
-      settings: everyRole,
-      load: everyRole
-    })
-  )
+  .pipe(acceptingAllSessions)
   .middleware(OperatorGate) {}

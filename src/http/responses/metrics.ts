@@ -1,50 +1,43 @@
 import { Context, Effect, Metric } from "effect"
 import { HttpRouter } from "effect/http"
-import { counter, durationBoundaries, gauge, histogram } from "../../services/telemetry/Instrument.ts"
+import { counter, gauge, histogram } from "../../services/telemetry/Instrument.ts"
 
 const duration = histogram("http.server.request.duration", {
   description: "Time from request headers to response",
   unit: "s",
-  labels: ["http.request.method", "http.route", "http.response.status_code"],
-  boundaries: durationBoundaries
+  labels: ["http.request.method", "http.route", "http.response.status_code"]
 })
 
 export const activeRequests = gauge("http.server.active_requests", {
   description: "Requests without a response yet",
   unit: "{request}",
-  labels: [],
   across: "sum"
 })
 
 export const openConnections = gauge("quarry.http.connections", {
   description: "Open connections of the public listener",
   unit: "{connection}",
-  labels: [],
   across: "sum"
 })
 
 const shedRequests = counter("quarry.http.shed", {
   description: "Requests rejected because too many requests or request bodies were in progress",
-  unit: "{request}",
-  labels: []
+  unit: "{request}"
 })
 
 const droppedConnections = counter("quarry.http.connections.dropped", {
   description: "Connections closed because the connection limit was reached",
-  unit: "{connection}",
-  labels: []
+  unit: "{connection}"
 })
 
 const cutConnections = counter("quarry.http.connections.cut", {
   description: "Connections closed because clients did not read their responses and too many bytes were pending",
-  unit: "{connection}",
-  labels: []
+  unit: "{connection}"
 })
 
 export const forbiddenHosts = counter("quarry.admin.forbidden_hosts", {
   description: "Requests to the private listener rejected with 403 because of their Host header",
-  unit: "{request}",
-  labels: []
+  unit: "{request}"
 })
 
 /** A path as label would let callers create unlimited series. */

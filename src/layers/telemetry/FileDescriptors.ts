@@ -6,21 +6,18 @@ import { counter, gauge, observe } from "../../services/telemetry/Instrument.ts"
 const count = gauge("quarry.process.file_descriptor.open", {
   description: "Open file descriptors",
   unit: "{file_descriptor}",
-  labels: [],
   across: "sum"
 })
 
 const limit = gauge("quarry.process.file_descriptor.limit", {
   description: "Maximum number of open file descriptors",
   unit: "{file_descriptor}",
-  labels: [],
   across: "sum"
 })
 
 const exhausted = counter("quarry.process.file_descriptor.exhausted", {
   description: "Checks, one per second, that found no free file descriptor: new connections are closed",
-  unit: "{check}",
-  labels: []
+  unit: "{check}"
 })
 
 const checkInterval = Duration.seconds(1)

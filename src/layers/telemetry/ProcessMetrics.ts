@@ -6,25 +6,22 @@ import { counter, gauge, histogram, observe } from "../../services/telemetry/Ins
 const memory = gauge("process.memory.usage", {
   description: "Resident memory of the process",
   unit: "By",
-  labels: [],
   across: "sum"
 })
 
 const heapUsed = gauge("v8js.memory.heap.used", {
   description: "Memory used by JavaScript objects",
   unit: "By",
-  labels: [],
   across: "sum"
 })
 
 const external = gauge("quarry.process.memory.external", {
   description: "Memory of buffers outside the JavaScript heap",
   unit: "By",
-  labels: [],
   across: "sum"
 })
 
-const uptime = gauge("process.uptime", { description: "Age of the process", unit: "s", labels: [] })
+const uptime = gauge("process.uptime", { description: "Age of the process", unit: "s" })
 
 const cpuTime = counter("process.cpu.time", {
   description: "CPU time of all threads",
@@ -34,15 +31,13 @@ const cpuTime = counter("process.cpu.time", {
 
 const utilization = gauge("nodejs.eventloop.utilization", {
   description: "Share of the last ten seconds in which the event loop was not idle",
-  unit: "1",
-  labels: []
+  unit: "1"
 })
 
 const loopDelay = (what: string, description: string) =>
   gauge(`nodejs.eventloop.delay.${what}`, {
     description: `Delay of the event loop in the last ten seconds, ${description}`,
-    unit: "s",
-    labels: []
+    unit: "s"
   })
 
 const loopDelayP50 = loopDelay("p50", "median")

@@ -5,7 +5,8 @@ interface Definition<Labels extends ReadonlyArray<string>> {
   readonly description: string
   /** A UCUM unit: `s`, `By`, `1` for a ratio, or the counted noun in braces: `{credit}`. */
   readonly unit: string
-  readonly labels: Labels
+  /** None by default. */
+  readonly labels?: Labels
 }
 
 /** One value per label. An empty value omits the label. */
@@ -37,7 +38,7 @@ interface MetricOptions {
  * Caches series by label values: `Metric.withAttributes` would rebuild the key for each update, which costs more than
  * the update.
  */
-const instrument = <const Labels extends ReadonlyArray<string>, M>(
+const instrument = <Labels extends ReadonlyArray<string>, M>(
   name: string,
   { description, labels, unit }: Definition<Labels>,
   kindSuffix: string,
@@ -57,7 +58,7 @@ const instrument = <const Labels extends ReadonlyArray<string>, M>(
       }
       // OpenTelemetry omits attributes that do not apply. For Prometheus, an empty label equals none.
       const attributes = Object.fromEntries(
-        labels.flatMap((label, index) => (values[index] ? [[label, values[index]]] : []))
+        (labels ?? []).flatMap((label, index) => (values[index] ? [[label, values[index]]] : []))
       )
       const metric = make({ description, attributes: { ...attributes, unit } })
       series.set(key, metric)
@@ -66,8 +67,10 @@ const instrument = <const Labels extends ReadonlyArray<string>, M>(
   }
 }
 
-export const counter = <const Labels extends ReadonlyArray<string>>(name: string, definition: Definition<Labels>) =>
-  instrument(name, definition, "_total", (options) => Metric.counter(name, { ...options, incremental: true }))
+export const counter = <const Labels extends ReadonlyArray<string> = readonly []>(
+  name: string,
+  definition: Definition<Labels>
+) => instrument(name, definition, "_total", (options) => Metric.counter(name, { ...options, incremental: true }))
 
 /** The aggregation of a gauge over processes; the maximum by default. */
 type Across = "sum" | "least"
@@ -77,7 +80,7 @@ const across = new Map<string, Across>()
 /** The aggregation of a gauge over processes, by its Prometheus name. */
 export const acrossProcesses = (name: string): Across | undefined => across.get(name)
 
-export const gauge = <const Labels extends ReadonlyArray<string>>(
+export const gauge = <const Labels extends ReadonlyArray<string> = readonly []>(
   name: string,
   definition: Definition<Labels> & { readonly across?: Across }
 ) => {
@@ -86,18 +89,17 @@ export const gauge = <const Labels extends ReadonlyArray<string>>(
   return made
 }
 
-export const histogram = <const Labels extends ReadonlyArray<string>>(
+/** In seconds, from the shortest database statement to the longest batch. */
+const durationBoundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
+
+/** Has the boundaries of durations by default. */
+export const histogram = <const Labels extends ReadonlyArray<string> = readonly []>(
   name: string,
-  definition: Definition<Labels> & { readonly boundaries: ReadonlyArray<number> }
+  definition: Definition<Labels> & { readonly boundaries?: ReadonlyArray<number> }
 ) =>
   instrument(name, definition, "", (options) =>
-    Metric.histogram(name, { ...options, boundaries: definition.boundaries })
+    Metric.histogram(name, { ...options, boundaries: definition.boundaries ?? durationBoundaries })
   )
-
-/** In seconds, from the shortest database statement to the longest batch. */
-export const durationBoundaries = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60
-] as const
 
 /** Registers a callback that each export calls for the gauge's value, until the scope closes. */
 export const observe = (series: Metric.Gauge<number>, read: (nowMs: number) => number) =>

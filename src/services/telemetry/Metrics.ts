@@ -1,4 +1,4 @@
-import { counter, durationBoundaries, gauge, histogram } from "./Instrument.ts"
+import { counter, gauge, histogram } from "./Instrument.ts"
 
 /*
  * Metrics of services and layers. HTTP metrics are in `http/responses/metrics.ts`, those of the process in
@@ -10,8 +10,7 @@ import { counter, durationBoundaries, gauge, histogram } from "./Instrument.ts"
 export const searchDuration = histogram("quarry.search.duration", {
   description: "Duration of searches and batch rows, from dispatch to response",
   unit: "s",
-  labels: ["operation", "target", "outcome", "cached"],
-  boundaries: durationBoundaries
+  labels: ["operation", "target", "outcome", "cached"]
 })
 
 /** One search can have several reasons: its providers may differ. */
@@ -25,8 +24,7 @@ export const searchesUnsent = counter("quarry.search.unsent", {
 export const pageDuration = histogram("quarry.page.duration", {
   description: "Duration of page reads and rows of page batches, from dispatch to response",
   unit: "s",
-  labels: ["operation", "outcome", "cached"],
-  boundaries: durationBoundaries
+  labels: ["operation", "outcome", "cached"]
 })
 
 /** `outcome` is `ok` or the error code. Tool failures are responses with status 200, so no other metric shows them. */
@@ -45,8 +43,7 @@ export const mcpMessages = counter("quarry.mcp.messages", {
 
 export const processReady = gauge("quarry.ready", {
   description: "1 while this process accepts requests: it has started and is not draining",
-  unit: "{process}",
-  labels: []
+  unit: "{process}"
 })
 
 export const readinessCheck = gauge("quarry.readiness.check", {
@@ -64,14 +61,12 @@ export const creditsCharged = counter("quarry.credits.charged", {
 
 export const creditsReturned = counter("quarry.credits.returned", {
   description: "Held credits that were returned because nothing was charged",
-  unit: "{credit}",
-  labels: []
+  unit: "{credit}"
 })
 
 export const creditsDenied = counter("quarry.credits.refused", {
   description: "Credits requested by accounts that did not have them",
-  unit: "{credit}",
-  labels: []
+  unit: "{credit}"
 })
 
 export const authentications = counter("quarry.authentications", {
@@ -90,23 +85,20 @@ export const cacheLookups = counter("quarry.cache.lookups", {
 export const providerDuration = histogram("quarry.provider.attempt.duration", {
   description: "Duration of provider attempts by outcome",
   unit: "s",
-  labels: ["provider", "engine", "outcome"],
-  boundaries: durationBoundaries
+  labels: ["provider", "engine", "outcome"]
 })
 
 export const providerWait = histogram("quarry.provider.wait.duration", {
   description: "Time spent waiting for a provider's call limit",
   unit: "s",
-  labels: ["provider"],
-  boundaries: durationBoundaries
+  labels: ["provider"]
 })
 
 /** `outcome` is `ok`, the reason of a failure, `cool_down`, or `no_time` if the provider used up the search's time. */
 export const rerankDuration = histogram("quarry.rerank.duration", {
   description: "Duration of reranking by outcome",
   unit: "s",
-  labels: ["target", "type", "outcome"],
-  boundaries: durationBoundaries
+  labels: ["target", "type", "outcome"]
 })
 
 export const breakerState = gauge("quarry.provider.breaker", {
@@ -125,8 +117,7 @@ export const batchSize = histogram("quarry.ledger.batch.size", {
 export const batchDuration = histogram("quarry.ledger.batch.duration", {
   description: "Duration of ledger statements, including retries",
   unit: "s",
-  labels: ["operation", "outcome"],
-  boundaries: durationBoundaries
+  labels: ["operation", "outcome"]
 })
 
 export const batchRetries = counter("quarry.ledger.retries", {
@@ -151,20 +142,17 @@ export const ledgerApart = gauge("quarry.ledger.apart", {
 
 export const holdsOpen = gauge("quarry.ledger.holds", {
   description: "Holds in the database, of running searches and of crashed ones until the sweeper returns them",
-  unit: "{hold}",
-  labels: []
+  unit: "{hold}"
 })
 
 export const holdsOverdue = gauge("quarry.ledger.holds.overdue", {
   description: "Holds in the database whose lease has expired",
-  unit: "{hold}",
-  labels: []
+  unit: "{hold}"
 })
 
 export const holdsSwept = counter("quarry.ledger.holds.swept", {
   description: "Holds with an expired lease whose credits this process returned",
-  unit: "{hold}",
-  labels: []
+  unit: "{hold}"
 })
 
 export const ledgerChecks = counter("quarry.ledger.checks", {
@@ -188,32 +176,27 @@ export const ledgerProblems = gauge("quarry.ledger.verified.problems", {
 
 export const ledgerVerifiedAt = gauge("quarry.ledger.verified.time", {
   description: "Unix time at which the last full verification ended; 0 before the first",
-  unit: "s",
-  labels: []
+  unit: "s"
 })
 
 export const ledgerVerifiedIn = gauge("quarry.ledger.verified.duration", {
   description: "Duration of the last full verification",
-  unit: "s",
-  labels: []
+  unit: "s"
 })
 
 export const ledgerVerifiedAccounts = gauge("quarry.ledger.verified.accounts", {
   description: "Accounts in the last full verification",
-  unit: "{account}",
-  labels: []
+  unit: "{account}"
 })
 
 export const logMonthsDropped = counter("quarry.log.months.dropped", {
   description: "Query log months older than the retention that this process dropped",
-  unit: "{month}",
-  labels: []
+  unit: "{month}"
 })
 
 export const clockSkew = gauge("quarry.clock.skew", {
   description: "Time by which this process's clock is ahead of the database's",
-  unit: "s",
-  labels: []
+  unit: "s"
 })
 
 export const limiterDecisions = counter("quarry.limiter.decisions", {
@@ -224,29 +207,25 @@ export const limiterDecisions = counter("quarry.limiter.decisions", {
 
 export const limiterLocal = gauge("quarry.limiter.local", {
   description: "1 while this process counts requests itself because Redis is unreachable, else 0",
-  unit: "{process}",
-  labels: []
+  unit: "{process}"
 })
 
 export const limiterFallbacks = counter("quarry.limiter.fallbacks", {
   description: "Requests counted in this process because Redis was unreachable",
-  unit: "{request}",
-  labels: []
+  unit: "{request}"
 })
 
 /** `error.type` (failures only): a condition of Postgres, a code of Redis, `timeout`, or the error's class. */
 export const databaseDuration = histogram("db.client.operation.duration", {
   description: "Duration of statements and commands as seen by this process",
   unit: "s",
-  labels: ["db.system.name", "error.type"],
-  boundaries: durationBoundaries
+  labels: ["db.system.name", "error.type"]
 })
 
 export const databaseWait = histogram("db.client.connection.wait_time", {
   description: "Time spent waiting for a free pool connection",
   unit: "s",
-  labels: ["db.system.name"],
-  boundaries: durationBoundaries
+  labels: ["db.system.name"]
 })
 
 /** Not named `db.client.connection.count` as in OpenTelemetry, because Prometheus reserves `_count` for histograms. */
@@ -273,8 +252,7 @@ export const databaseMax = gauge("db.client.connection.max", {
 
 export const redisAway = gauge("quarry.redis.away", {
   description: "1 while the circuit breaker for Redis is open, else 0",
-  unit: "{process}",
-  labels: []
+  unit: "{process}"
 })
 
 /** `type` is the provider's event name; `outcome`: stored, repeated, ignored, refused, done, postponed. */
@@ -286,8 +264,7 @@ export const billingEvents = counter("quarry.billing.events", {
 
 export const billingInboxOldest = gauge("quarry.billing.inbox.oldest", {
   description: "Age of the oldest unprocessed payment provider delivery; 0 if there is none",
-  unit: "s",
-  labels: []
+  unit: "s"
 })
 
 /** `kind` as in `Drift`. Lost deliveries show up here. */
@@ -299,8 +276,7 @@ export const billingDrift = counter("quarry.billing.drift", {
 
 export const billingOwed = gauge("quarry.billing.owed_credits", {
   description: "Spent credits of refunded packs, over all accounts",
-  unit: "{credit}",
-  labels: []
+  unit: "{credit}"
 })
 
 export const billingSweeps = counter("quarry.billing.sweeps", {
@@ -319,21 +295,18 @@ export const eventDeliveries = counter("quarry.events.deliveries", {
 /** Also rises while a customer's endpoint is down. */
 export const eventOldest = gauge("quarry.events.oldest", {
   description: "Age of the oldest event still awaiting delivery; 0 if there is none",
-  unit: "s",
-  labels: []
+  unit: "s"
 })
 
 /** Rises if replicas do not make attempts on time. */
 export const eventOverdue = gauge("quarry.events.overdue", {
   description: "Delay of the most overdue delivery attempt; 0 if none is overdue",
-  unit: "s",
-  labels: []
+  unit: "s"
 })
 
 export const eventPending = gauge("quarry.events.pending", {
   description: "Event deliveries waiting for an attempt or a response",
-  unit: "{delivery}",
-  labels: []
+  unit: "{delivery}"
 })
 
 /** `reason`: `closed`, `invite`, `domain` (R65), or `client` for too many sign-ups from one network per day. */
@@ -369,28 +342,24 @@ export const eventDrops = counter("quarry.events.dropped", {
 
 export const eventAccountsCapped = gauge("quarry.events.accounts.capped", {
   description: "Accounts whose due deliveries wait because the account uses its share of the slots",
-  unit: "{account}",
-  labels: []
+  unit: "{account}"
 })
 
 export const pageParseDuration = histogram("quarry.pages.parse.duration", {
   description: "Time to parse a document, without waiting for a parser",
   unit: "s",
-  labels: ["outcome"],
-  boundaries: durationBoundaries
+  labels: ["outcome"]
 })
 
 export const pageParserWaiting = gauge("quarry.pages.parser.waiting", {
   description: "Documents waiting for a parser",
   unit: "{document}",
-  labels: [],
   across: "sum"
 })
 
 export const pageParserLimited = counter("quarry.pages.parser.limited", {
   description: "Pages that were not read because their account used the parser too much without paying (R83)",
-  unit: "{page}",
-  labels: []
+  unit: "{page}"
 })
 
 /** `reason`: `time` or `memory` (limit exceeded), `abandoned` (the caller left), or `crashed`. */

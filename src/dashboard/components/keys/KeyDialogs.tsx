@@ -8,20 +8,14 @@ import { changeOf, readText, textOf } from "../../bounds.ts"
 import { type KeyTemplate, keyTemplates } from "../../keyTemplates.ts"
 import { showSecret } from "../SecretDialog.tsx"
 import { Choice } from "../ui/Choice.tsx"
-import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
+import { type ChangeDialogProps, ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { BoundsFields } from "./BoundsFields.tsx"
 
 type IssuedKey = Answer<"POST /v1/api-keys">
 
-export interface KeyDialogProps {
-  /** Announces what was done, and closes the dialog. */
-  readonly onDone: (text: string, undo?: () => void) => void
-  readonly onClose: () => void
-}
-
-export interface OneKeyDialogProps extends KeyDialogProps {
+export interface OneKeyDialogProps extends ChangeDialogProps {
   readonly subject: Key
   /** Announces a change after the dialog was closed. */
   readonly onChange: (text: string) => void
@@ -93,7 +87,7 @@ const hasBoundsIssue = (error: ApiError | undefined): boolean =>
 const templateIn = (): KeyTemplate =>
   keyTemplates.find(({ value }) => value === place.peek().query.get("create")) ?? keyTemplates[0]
 
-export const CreateKeyDialog = ({ onClose, onDone }: KeyDialogProps) => {
+export const CreateKeyDialog = ({ onClose, onDone }: ChangeDialogProps) => {
   const { busy, error, run } = useForm()
   const send = useCreation()
   const [template, setTemplate] = useState(templateIn)

@@ -7,17 +7,11 @@ import { loadSession, membership } from "../../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../../app/useForm.ts"
 import { changeOf, readText, textOf } from "../../bounds.ts"
 import { BoundsFields } from "../keys/BoundsFields.tsx"
-import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
+import { type ChangeDialogProps, ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field, SelectField } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 
-export interface MemberDialogProps {
-  /** Announces what was done, and closes the dialog. */
-  readonly onDone: (text: string) => void
-  readonly onClose: () => void
-}
-
-export interface OneMemberDialogProps extends MemberDialogProps {
+export interface OneMemberDialogProps extends ChangeDialogProps {
   readonly subject: Answer<"GET /v1/members">["members"][number]
 }
 
@@ -32,7 +26,7 @@ const RoleField = ({ value, onChange }: { readonly value: Role; readonly onChang
   />
 )
 
-export const InviteDialog = ({ onClose, onDone }: MemberDialogProps) => {
+export const InviteDialog = ({ onClose, onDone }: ChangeDialogProps) => {
   const { busy, error, run } = useForm()
   const [role, setRole] = useState<Role>("developer")
   const invite = (form: HTMLFormElement): void => {

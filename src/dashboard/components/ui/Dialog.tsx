@@ -15,6 +15,12 @@ export interface DialogProps {
   readonly isSticky?: boolean
 }
 
+/** For a dialog that changes something of a page. */
+export interface ChangeDialogProps extends Pick<DialogProps, "onClose"> {
+  /** Announces what was done, and closes the dialog. */
+  readonly onDone: (text: string, undo?: () => void) => void
+}
+
 /** What had the focus before each open dialog. */
 const openers = new WeakMap<Element, Element | null>()
 

@@ -4,20 +4,14 @@ import { call, explain } from "../../api/client.ts"
 import type { Answer } from "../../api/routes.ts"
 import { submitting, useForm } from "../../app/useForm.ts"
 import { showSecret } from "../SecretDialog.tsx"
-import { ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
+import { type ChangeDialogProps, ConfirmDialog, Dialog, DialogActions } from "../ui/Dialog.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { EventChoice } from "./EventChoice.tsx"
 
 export type Webhook = Answer<"GET /v1/webhooks">["webhooks"][number]
 
-export interface WebhookDialogProps {
-  /** Announces what was done, and closes the dialog. */
-  readonly onDone: (text: string, undo?: () => void) => void
-  readonly onClose: () => void
-}
-
-export interface OneWebhookDialogProps extends WebhookDialogProps {
+export interface OneWebhookDialogProps extends ChangeDialogProps {
   readonly subject: Webhook
   /** Announces a change after the dialog was closed. */
   readonly onChange: (text: string) => void
@@ -62,7 +56,7 @@ const WebhookForm = ({ action, before, form, onClose, onSubmit }: FormProps) => 
   )
 }
 
-export const CreateWebhookDialog = ({ onClose, onDone }: WebhookDialogProps) => {
+export const CreateWebhookDialog = ({ onClose, onDone }: ChangeDialogProps) => {
   const form = useForm()
   const create = (url: string, events: ReadonlyArray<EventType>): void =>
     form.run(

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { accessTokenPrefix, resourceOf, toolScopes } from "../../../domain/accounts/OAuth.ts"
 import { withMember } from "../../../domain/accounts/Principal.ts"
 import { builders } from "../../../domain/accounts/Role.ts"
+import { appBudgetPrefix } from "../../../domain/credits/Budget.ts"
 import { unauthorized } from "../../../domain/errors.ts"
 import { AccessTokens } from "../../../services/accounts/AccessTokens.ts"
 import { AccountRow, toAccount } from "../../sql/accounts/AccountsSql.ts"
@@ -12,7 +13,6 @@ import { dieOnSqlError } from "../../sql/Transaction.ts"
 import { retryTransient } from "../../sql/Transient.ts"
 import { digestsOf } from "../betterAuth/Digest.ts"
 import type { SecretOptions } from "../betterAuth/Options.ts"
-import { appBudgetSql } from "./AppBudgets.ts"
 
 const tokenPattern = new RegExp(`^${accessTokenPrefix}([A-Za-z]{32})$`)
 
@@ -26,6 +26,9 @@ const tokenRow = rowOf(
     budget_id: Schema.NullOr(Schema.String)
   })
 )
+
+/** `budgetOfApp` for the account `a` and the token `t`. */
+const appBudget = `'${appBudgetPrefix}' || a.id || ':' || t.client_id`
 
 const unlimited = { targets: undefined, networks: undefined }
 
@@ -52,7 +55,7 @@ export const layer = ({ baseUrl, secrets }: SecretOptions): Layer.Layer<AccessTo
                 join members m on m.user_id = t.user_id and m.account_id = t.account_id
                   and m.role = any (${builders}::text[])
                 join accounts a on a.id = t.account_id and a.deleted_at is null
-                left join key_bounds b on b.origin_id = ${sql.literal(appBudgetSql)}
+                left join key_bounds b on b.origin_id = ${sql.literal(appBudget)}
                 ${sql.literal(joinMemberBounds("t.account_id", "t.user_id"))}
                 where t.digest = any (${digestsOf(secrets, "access_token", token)}::text[]) and t.expires_at > clock_timestamp()
                   and t.revoked_at is null and t.resources = ${resources}`)
