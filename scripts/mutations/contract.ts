@@ -54,6 +54,9 @@ const limits = [
     ["one more request seems to remain", "window.limit - window.counted", "window.limit - window.counted + 1"],
     ["the reset is rounded down", "Math.ceil(leavesAtMs / 1000)", "Math.floor(leavesAtMs / 1000)"]
   ]),
+  ...inFile("src/layers/memory/RateLimiterMemory.ts", "test/layers/memory/RateLimiterMemory.test.ts", [
+    ["windows that are never forgotten", "      if (now >= turnsAt) turn(now)\n", ""]
+  ]),
   ...inFile("src/domain/search/SearchRequest.ts", "test/domain/search/SearchRequest.test.ts", [
     ["a query of 401 characters", "maxQueryCodePoints = 400", "maxQueryCodePoints = 401"],
     ["a label of 33 characters", "maxSourceCodePoints = 32", "maxSourceCodePoints = 33"],

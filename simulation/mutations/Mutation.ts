@@ -4,10 +4,10 @@ export interface Mutation {
   readonly file: string
   readonly from: string
   readonly to: string
-  /** The test file of `npm test` that finds it, relative to the repository. Undefined if only a program finds it. */
-  readonly test?: string
 }
 
+/** A mistake that a test file of `npm test` must find. */
 export interface TestedMutation extends Mutation {
+  /** Relative to the repository. */
   readonly test: string
 }

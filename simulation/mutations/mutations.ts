@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Options } from "../World.ts"
-import type { Mutation } from "./Mutation.ts"
+import type { Mutation, TestedMutation } from "./Mutation.ts"
 import { sqlMutations } from "./sqlMutations.ts"
 
 type StoreName = NonNullable<Options["store"]>
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../..")
 
 const limiter = "src/layers/memory/RateLimiterMemory.ts"
 
-export const mutations: ReadonlyArray<Mutation> = [
+export const mutations: ReadonlyArray<TestedMutation> = [
   {
     name: "the window ends a millisecond late",
     file: limiter,
@@ -135,6 +135,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a sweep that does not ask for refunds",
     file: "src/services/billing/Reconciler.ts",
+    test: "test/layers/memory/Memory.test.ts",
     from: "alsoTakenBack ? yield* provider.refundedSince(since) : []",
     to: "alsoTakenBack ? [] : []"
   },
@@ -151,12 +152,6 @@ export const mutations: ReadonlyArray<Mutation> = [
     test: "test/services/webhooks/EventWork.test.ts",
     from: "id: event.id, timestamp, body,",
     to: "id: event.id + timestamp, timestamp, body,"
-  },
-  {
-    name: "windows that are never forgotten",
-    file: limiter,
-    from: "      if (now >= turnsAt) turn(now)\n",
-    to: ""
   },
   {
     name: "expired answers that stay in memory",

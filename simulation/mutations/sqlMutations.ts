@@ -1,4 +1,4 @@
-import type { Mutation } from "./Mutation.ts"
+import type { TestedMutation } from "./Mutation.ts"
 
 const sql = "src/layers/sql"
 const functions = `${sql}/schema/functions/credits`
@@ -9,7 +9,7 @@ const settle = `${functions}/ledger_settle.sql`
  * Mistakes in the SQL layers, to be found on the embedded database. It has a single session, so missing locks cannot be
  * found here: `test/layers/sql/` and `npm run torture` look for those on a server.
  */
-export const sqlMutations: ReadonlyArray<Mutation> = [
+export const sqlMutations: ReadonlyArray<TestedMutation> = [
   {
     name: "SQL: a quota that is not given back",
     file: settle,
