@@ -1,18 +1,17 @@
 import { parseArgs } from "node:util"
-import { checkMutations, mutations } from "../simulation/mutations/mutations.ts"
-import { sqlMutations } from "../simulation/mutations/sqlMutations.ts"
+import { checkMutations } from "../simulation/mutations/mutations.ts"
 import { makeCopy, tryMutation } from "./mutations/Copy.ts"
-import { contractMutations } from "./mutations/contract.ts"
 import { sampleOf } from "./mutations/sample.ts"
+import { makeTable, testedMutations } from "./mutations/table.ts"
 
 /**
  * Puts mistakes into a copy of the sources, one at a time, and runs the tests that must find them.
  *
- *   npm run mutations                              every mistake of scripts/mutations/contract.ts
+ *   npm run mutations                              every mistake that a test of `npm test` must find
  *   npm run mutations -- --sample 5 --seed 7       five of them
  *   npm run mutations -- --only idempotency        those whose name or file contains the text
- *   npm run mutations -- --simulation              those of the simulation too
- *   npm run mutations -- --list                    their names, and those of the simulation
+ *   npm run mutations -- --simulation              also runs the simulation on its mistakes
+ *   npm run -s mutations -- --list                 docs/internals/mutations.md: all mistakes, and what finds each
  */
 
 const { values } = parseArgs({
@@ -26,7 +25,7 @@ const { values } = parseArgs({
 })
 const { list, only, sample, seed, simulation } = values
 
-const matching = contractMutations.filter(({ file, name }) => name.includes(only) || file.includes(only))
+const matching = testedMutations.filter(({ file, name }) => name.includes(only) || file.includes(only))
 const chosen = sample === undefined ? matching : sampleOf(matching, Number(sample), Number(seed))
 
 /** Returns true if all are found. */
@@ -45,11 +44,7 @@ const tryAll = async (): Promise<boolean> => {
 }
 
 if (list) {
-  for (const { file, name, tests } of contractMutations) console.log(`${name} (${file}): ${tests.join(", ")}`)
-  for (const { file, name } of mutations) console.log(`${name} (${file}): npm run simulate -- --mutations`)
-  for (const { file, name } of sqlMutations) {
-    console.log(`${name} (${file}): npm run simulate -- --mutations --store embedded`)
-  }
+  process.stdout.write(makeTable())
 } else {
   const found = [await tryAll()]
   if (simulation) found.push(await checkMutations("memory"), await checkMutations("embedded"))

@@ -2,8 +2,7 @@ import { spawn } from "node:child_process"
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Mutation } from "../../simulation/mutations/Mutation.ts"
-import type { ContractMutation } from "./contract.ts"
+import type { Mutation, TestedMutation } from "../../simulation/mutations/Mutation.ts"
 
 const root = join(import.meta.dirname, "../..")
 
@@ -49,15 +48,15 @@ const stop = (message: string): never => {
   throw new Error(message)
 }
 
-/** Runs the named test files on the copy with the mistake, up to the first failure. */
-export const tryMutation = async (directory: string, mutation: ContractMutation): Promise<Tried> => {
+/** Runs the test file of the mistake on the copy with the mistake, up to the first failure. */
+export const tryMutation = async (directory: string, mutation: TestedMutation): Promise<Tried> => {
   const path = join(directory, mutation.file)
   const before = readFileSync(path, "utf8")
   const output = join(directory, "mutation.json")
   const startedAt = performance.now()
   writeFileSync(path, mutate(mutation, before))
   try {
-    const args = ["run", ...mutation.tests, "--bail=1", "--maxWorkers=1", "--reporter=json", `--outputFile=${output}`]
+    const args = ["run", mutation.test, "--bail=1", "--maxWorkers=1", "--reporter=json", `--outputFile=${output}`]
     const child = spawn(process.execPath, [join(directory, "node_modules/vitest/vitest.mjs"), ...args], {
       cwd: directory,
       // In the gate, a second attempt would only take longer.

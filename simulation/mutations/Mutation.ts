@@ -5,3 +5,9 @@ export interface Mutation {
   readonly from: string
   readonly to: string
 }
+
+/** A mistake that a test file of `npm test` must find. */
+export interface TestedMutation extends Mutation {
+  /** Relative to the repository. */
+  readonly test: string
+}

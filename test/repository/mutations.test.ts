@@ -1,16 +1,20 @@
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { mutate, readSource } from "../../scripts/mutations/Copy.ts"
-import { contractMutations } from "../../scripts/mutations/contract.ts"
+import { makeTable, testedMutations } from "../../scripts/mutations/table.ts"
 
-describe("the mutations of the contract", () => {
+describe("the mutations", () => {
   it("fit the sources, each in one place, and name tests that exist", () => {
-    assert.isAtLeast(contractMutations.length, 60)
-    for (const mutation of contractMutations) {
+    assert.isAtLeast(testedMutations.length, 138)
+    for (const mutation of testedMutations) {
       const text = readSource(mutation.file)
       assert.notStrictEqual(mutate(mutation, text), text)
-      for (const file of mutation.tests) assert.isTrue(existsSync(file), file)
+      assert.isTrue(existsSync(mutation.test), mutation.test)
     }
-    assert.strictEqual(new Set(contractMutations.map(({ name }) => name)).size, contractMutations.length)
+    assert.strictEqual(new Set(testedMutations.map(({ name }) => name)).size, testedMutations.length)
+  })
+
+  it("are those of docs/internals/mutations.md (if not: npm run -s mutations -- --list)", () => {
+    assert.strictEqual(readSource("docs/internals/mutations.md"), makeTable())
   })
 })

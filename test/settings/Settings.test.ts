@@ -321,7 +321,10 @@ describe("AppConfig", () => {
     ["POLAR_PRODUCT_PACK", "https://polar.test/products/1"],
     ["BILLING_GRACE", "3"],
     ["BILLING_GRACE", "31 days"],
-    ["BILLING_CHECKOUT", "ajar"]
+    ["BILLING_CHECKOUT", "ajar"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", "http/json"],
+    ["OTEL_TRACES_SAMPLER", "sometimes"]
   ] as const)("%s=%s is refused in one line that names it, what it got and what it takes", ([name, text]) =>
     Effect.gen(function* () {
       const message = yield* complaint({ [name]: text })
@@ -348,7 +351,9 @@ describe("AppConfig", () => {
     ["POLAR_WEBHOOK_SECRET", "whsec_a,whsec_b,whsec_c"],
     ["POLAR_WEBHOOK_SECRET", "whsec_a,"],
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
-    ["OTEL_EXPORTER_OTLP_HEADERS", "a"]
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a"],
+    ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "nowhere"],
+    ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "another"]
   ] as const)("%s=%s is refused in one line that names it and what it takes, and does not show it", ([name, text]) =>
     Effect.gen(function* () {
       const message = yield* complaint({ [name]: text })

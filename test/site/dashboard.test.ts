@@ -157,66 +157,9 @@ describe("GET /v1/query/history", () => {
       assert.deepStrictEqual(recent.queries, one.queries.slice(0, 1))
     }).pipe(Effect.provide(layer), startingAt("2026-03-10T12:30:00Z"))
   )
-
-  it.effect("R6: a wrong request names every field, in the envelope", () =>
-    Effect.gen(function* () {
-      const person = yield* aPerson({ plan: "trial" })
-      const answer = yield* person.get("/v1/query/history?limit=x&status=x&limit=2&from=2026-02-30")
-      assert.strictEqual(answer.status, 400)
-      assert.deepStrictEqual(
-        answer.json.issues.map(({ field }: { field: string }) => field),
-        ["status", "from", "limit"]
-      )
-    }).pipe(Effect.provide(layer))
-  )
 })
 
 describe("/v1/api-keys", () => {
-  it.effect("a key is made, shown once, used, rotated and revoked", () =>
-    Effect.gen(function* () {
-      const person = yield* aPerson({ plan: "trial" })
-      const status = (secret: string) =>
-        Effect.map(person.api.get("/v1/me", { authorization: `Bearer ${secret}` }), (answer) => answer.status)
-      const created = yield* person.send("POST", "/v1/api-keys", { name: "CI", type: "test" })
-      assert.strictEqual(created.status, 201)
-      assert.match(created.json.secret, /^sk_test_/)
-      assert.deepInclude(created.json, { name: "CI", type: "test", last_used_at: null, revoked_at: null })
-      assert.strictEqual(yield* status(created.json.secret), 200)
-      yield* TestClock.adjust("1 minute")
-      const rotated = yield* person.send("POST", `/v1/api-keys/${created.json.id}/rotate`)
-      assert.deepInclude(rotated.json, { name: "CI", type: "test" })
-      assert.notStrictEqual(rotated.json.id, created.json.id)
-      yield* TestClock.adjust("10 seconds")
-      assert.strictEqual(yield* status(created.json.secret), 401)
-      assert.strictEqual(yield* status(rotated.json.secret), 200)
-      const listed = yield* person.get("/v1/api-keys")
-      assert.notInclude(listed.text, "secret")
-      const [newest, ...older] = listed.json.api_keys
-      const old = older.find(({ id }: { id: string }) => id === created.json.id)
-      assert.deepInclude(newest, { id: rotated.json.id, last_used_at: "1970-01-01T00:01:10.000Z", revoked_at: null })
-      assert.deepInclude(old, {
-        last_used_at: "1970-01-01T00:00:00.000Z",
-        revoked_at: "1970-01-01T00:01:00.000Z"
-      })
-      assert.strictEqual((yield* person.send("DELETE", `/v1/api-keys/${rotated.json.id}`)).status, 204)
-      yield* TestClock.adjust("10 seconds")
-      assert.strictEqual(yield* status(rotated.json.secret), 401)
-    }).pipe(Effect.provide(layer))
-  )
-
-  it.effect("the 51st active key is invalid_request, with a message that says what to do", () =>
-    Effect.gen(function* () {
-      const person = yield* aPerson({ plan: "growth" })
-      for (let n = 0; n < 49; n++) {
-        assert.strictEqual((yield* person.send("POST", "/v1/api-keys", { name: "CI" })).status, 201)
-      }
-      const refused = yield* person.send("POST", "/v1/api-keys", { name: "CI" })
-      assert.strictEqual(refused.status, 400)
-      assert.strictEqual(refused.json.error, "invalid_request")
-      assert.include(refused.json.message, "at most 50 active API keys")
-    }).pipe(Effect.provide(layer))
-  )
-
   it.effect("R3: a body without a content type is refused whole; rotating and revoking take none", () =>
     Effect.gen(function* () {
       const { api, cookie } = yield* aPerson({ plan: "trial" })
@@ -235,21 +178,10 @@ describe("/v1/api-keys", () => {
       assert.strictEqual((yield* api.send("DELETE", `/v1/api-keys/${rotated.json.id}`, { headers })).status, 204)
     }).pipe(Effect.provide(layer))
   )
-
-  it.effect("a body that is wrong is answered with every failure", () =>
-    Effect.gen(function* () {
-      const person = yield* aPerson({ plan: "trial" })
-      const refused = yield* person.send("POST", "/v1/api-keys", { name: "", type: "prod" })
-      assert.deepStrictEqual(
-        refused.json.issues.map(({ field }: { field: string }) => field),
-        ["name", "type"]
-      )
-    }).pipe(Effect.provide(layer))
-  )
 })
 
 describe("another account's ids", () => {
-  /** Requests with an id in them, and ids of the same kind that are another account's, or nobody's. */
+  /** The same for every request, so that responses can be compared byte for byte. */
   const requestId = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
   it.effect("respond as unknown ids do, byte for byte, to every credential", () =>

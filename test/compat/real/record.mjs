@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net"
  * Runs the real programs of the npm registry against a Quarry, prints what they made of its answers, and writes the bytes
  * that they sent to `../requests/`, which the tests replay. By hand, because the programs are 140 MB:
  *
- *   npm ci --ignore-scripts
+ *   npm install --ignore-scripts --no-package-lock   # in this directory
  *   COMPAT=searxng,tavily npm start           # in another terminal, at the top of the repository
  *   npx node test/compat/real/record.mjs http://127.0.0.1:3000 sk_live_…
  */

@@ -12,6 +12,10 @@ import * as Dashboard from "../support/Dashboard.ts"
  */
 
 const folder = join(import.meta.dirname, "../support/pictures")
+/**
+ * DejaVu Sans with the characters of these pages only: Latin, Hebrew, punctuation, arrows and symbols. Any other character
+ * has the font of the machine. `pyftsubset FONT --unicodes=… --layout-features='*' --hinting --legacy-kern` made them.
+ */
 const fonts = join(import.meta.dirname, "../support/fonts")
 const isUpdate = process.env.QUARRY_UPDATE_PICTURES === "1"
 

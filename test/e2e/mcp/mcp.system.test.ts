@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as Engine from "../../../torture/support/Engine.ts"
 import { call, connected, refusedCall } from "../../support/api/McpClient.ts"
@@ -6,40 +6,9 @@ import { command } from "../../support/processes/Command.ts"
 import { startServer } from "../../support/processes/Spawned.ts"
 import { describeWithRedis, redisServer } from "../../support/servers/RedisServer.ts"
 import { freshDatabase, settingsOf } from "../../support/stores/Database.ts"
-import * as EmbeddedStore from "../../support/stores/EmbeddedStore.ts"
 import { describeWithPostgres } from "../../support/stores/Postgres.ts"
 
 const timeout = 120_000
-
-describe("the official MCP client", () => {
-  it.live(
-    "connects with the first start's key, lists the tools and calls each of them",
-    () =>
-      Effect.gen(function* () {
-        const { origin, server } = yield* startServer({ DATA_DIR: yield* EmbeddedStore.directory })
-        const [secret = ""] = /sk_live_\w+/.exec(yield* server.said("curl")) ?? []
-        const { client, complaints } = yield* connected(secret, origin)
-        assert.strictEqual(client.getServerVersion()?.name, "quarry")
-        const { tools } = yield* Effect.promise(() => client.listTools())
-        assert.sameMembers(
-          tools.map(({ name }) => name),
-          ["web_search", "bulk_search", "read_page", "account"]
-        )
-        // The client holds each of these answers to the tool's output schema.
-        const one = yield* call(client, "web_search", { query: "http caching", num: 3 })
-        assert.strictEqual(one.structuredContent.results.organic.length, 3)
-        const many = yield* call(client, "bulk_search", { queries: ["css grid", { query: "fetch", num: 2 }, ""] })
-        assert.deepInclude(many.structuredContent, { total: 3, succeeded: 2, failed: 1 })
-        const { structuredContent } = yield* call(client, "account")
-        assert.strictEqual(structuredContent.credits_available, 200_000 - 3)
-        const failed = yield* call(client, "web_search", { query: "a", geo: "zz" })
-        assert.isTrue(failed.isError)
-        assert.match(failed.content[0]?.text ?? "", /^unsupported_geo: /)
-        assert.deepStrictEqual(complaints, [], "R35: a client that asks for a stream to listen to does without it")
-      }),
-    timeout
-  )
-})
 
 describeWithPostgres("MCP on Postgres", () => {
   describeWithRedis("and Redis", () => {

@@ -453,36 +453,4 @@ describe("telemetry", () => {
       }),
     timeout
   )
-
-  it.live("a mistake in OpenTelemetry's variables is one line each", () =>
-    Effect.gen(function* () {
-      const { ended } = yield* spawned("src/main.ts", [], {
-        DATA_DIR: yield* EmbeddedStore.directory,
-        OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318",
-        OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
-        OTEL_EXPORTER_OTLP_HEADERS: "a header",
-        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "nowhere",
-        OTEL_EXPORTER_OTLP_METRICS_HEADERS: "another",
-        OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/json",
-        OTEL_TRACES_SAMPLER: "sometimes"
-      })
-      const { code, stderr } = yield* ended
-      assert.strictEqual(code, 1)
-      assert.deepStrictEqual(
-        stderr
-          .trim()
-          .split("\n")
-          .map((line) => /^quarry: (\w+): got .*; takes .*\.$/.exec(line)?.[1]),
-        [
-          "OTEL_EXPORTER_OTLP_ENDPOINT",
-          "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-          "OTEL_EXPORTER_OTLP_HEADERS",
-          "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
-          "OTEL_EXPORTER_OTLP_PROTOCOL",
-          "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL",
-          "OTEL_TRACES_SAMPLER"
-        ]
-      )
-    })
-  )
 })

@@ -82,6 +82,15 @@ describe("/api/auth", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("R3: a body over 64 KiB is 400, and the sign-in library does not get it", () =>
+    Effect.gen(function* () {
+      const answer = yield* (yield* TestApi.make).send("POST", "/api/auth/sign-in/email", {
+        body: "x".repeat(64 * 1024 + 1)
+      })
+      assert.deepStrictEqual([answer.status, answer.json.error], [400, "invalid_request"])
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("R3: what is not offered is not found, in the envelope", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.make

@@ -66,4 +66,14 @@ describe("RateLimiterMemory", () => {
       assert.deepStrictEqual(yield* Effect.forEach(["a", "c", "d", "b"], hit), [false, false, false, true])
     }).pipe(Effect.provide(layer({ maxCredentials: 4 })))
   )
+
+  it.effect("an expired window does not take the place of a window that still counts", () =>
+    Effect.gen(function* () {
+      const limiter = yield* RateLimiter
+      const hit = (credential: string) => Effect.map(limiter.hit({ credential, limit: 1 }), ({ admitted }) => admitted)
+      assert.isTrue(yield* hit("expired"))
+      yield* TestClock.adjust(windowMs)
+      assert.deepStrictEqual(yield* Effect.forEach(["a", "b", "c", "d", "a"], hit), [true, true, true, true, false])
+    }).pipe(Effect.provide(layer({ maxCredentials: 4 })))
+  )
 })

@@ -25,7 +25,7 @@ const cached = (query: string) =>
     )).cached
   })
 
-/** An answer of about so many bytes. */
+/** An answer of about `bytes` bytes. */
 const answer = (bytes: number): Answer => ({
   provider: "p",
   ranking: new Ranking([
@@ -64,7 +64,7 @@ describe("ResultCacheMemory: bounds", () => {
     assert.deepStrictEqual([store.get("a", 0), store.bytes, store.count], [undefined, 0, 0])
   })
 
-  it.effect("an expired answer that nobody asks for is removed within a minute", () =>
+  it.effect("an expired answer that is not requested again is removed within a minute", () =>
     Effect.gen(function* () {
       const store = new AnswerStore({ ttl, capacity: 10 })
       const { set } = yield* make(store)

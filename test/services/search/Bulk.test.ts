@@ -55,7 +55,7 @@ describe("Bulk", () => {
     }).pipe(Effect.provide(services(timed)))
   )
 
-  it.effect("I4: a row whose target nobody serves is upstream_error and not charged; the others run", () =>
+  it.effect("I4: a row whose target has no provider is upstream_error and not charged; the others run", () =>
     Effect.gen(function* () {
       const rows = ["a 0", { query: "b", target: "gamma_search" }, "c 0", { query: "d", target: "gamma_search" }]
       const { codes, log, receipt, used } = yield* runTimed(rows, 1)
@@ -170,7 +170,7 @@ describe("Bulk", () => {
       }).pipe(Effect.provide(services(timed)))
   )
 
-  it.effect("a batch that ends at exactly 60 s is cut off by nobody", () =>
+  it.effect("a batch that ends just before 60 s is not cut off", () =>
     Effect.gen(function* () {
       const { codes, tookMs } = yield* runTimed(
         Array.from({ length: 20 }, (_, i) => `row ${i} 14900`),
@@ -221,21 +221,6 @@ describe("Bulk", () => {
       assert.strictEqual(receipt.creditsUsed, 5)
       assert.strictEqual(receipt.balance, 0)
     }).pipe(Effect.provide(services(timed)))
-  )
-
-  it.effect("identical rows share one upstream call with the cache off, and each is charged", () =>
-    Effect.gen(function* () {
-      let calls = 0
-      const counting = providing(() =>
-        Effect.sync(() => calls++).pipe(Effect.andThen(Effect.sleep(100)), Effect.as(found(1)))
-      )
-      const { receipt, log } = yield* runTimed(Array(12).fill("same"), 2).pipe(
-        Effect.provide(services(counting, { ttlSeconds: 0 }))
-      )
-      assert.strictEqual(calls, 1)
-      assert.strictEqual(receipt.creditsUsed, 12)
-      assert.strictEqual(log.length, 12)
-    })
   )
 
   it.effect("a defect in one row is its internal_error, not charged, and the others go on", () =>

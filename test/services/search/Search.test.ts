@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Layer, Result } from "effect"
-import { TestClock } from "effect/testing"
 import { UpstreamError } from "../../../src/domain/errors.ts"
 import { QueryLog } from "../../../src/services/charging/QueryLog.ts"
 import { HoldExpired, Ledger } from "../../../src/services/credits/Ledger.ts"
@@ -21,17 +20,7 @@ const state = Effect.fnUntraced(function* ({ account }: Caller) {
 })
 
 describe("Search", () => {
-  it.effect("a provider that never answers is upstream_timeout after 15 seconds", () =>
-    Effect.gen(function* () {
-      const search = yield* Search
-      const fiber = yield* Effect.forkChild(search.run(yield* aPrincipal, aRequest))
-      yield* TestClock.adjust("15 seconds")
-      const { body } = yield* Fiber.join(fiber)
-      assert.strictEqual(Result.isFailure(body) && body.failure._tag, "upstream_timeout")
-    }).pipe(Effect.provide(services(providing(() => Effect.never))))
-  )
-
-  it.effect("I4: a target that nobody serves is upstream_error, not dispatched, not charged and not logged", () =>
+  it.effect("I4: a target without a provider is upstream_error, not dispatched, not charged and not logged", () =>
     Effect.gen(function* () {
       const search = yield* Search
       const caller = yield* aCaller({ plan: "custom", quota: 0 })
@@ -88,7 +77,7 @@ describe("Search", () => {
     )
   )
 
-  it.effect("TRACE_QUERY_TEXT: what is searched for is in a span where the operator wants it, and in none else", () =>
+  it.effect("TRACE_QUERY_TEXT: the query is in one span if the operator allows it, and otherwise in none", () =>
     Effect.gen(function* () {
       const search = yield* Search
       const run = search.run(yield* aPrincipal, aRequest)
@@ -103,7 +92,7 @@ describe("Search", () => {
     }).pipe(Effect.provide(services(providing(() => Effect.succeed(found(1))))))
   )
 
-  it.effect("answers at 14.999 s and not after 15 s", () =>
+  it.effect("answers at 14.999 s, and not after 15 s", () =>
     Effect.gen(function* () {
       const search = yield* Search
       const caller = yield* aCaller({ plan: "trial" })
@@ -122,7 +111,7 @@ describe("Search", () => {
     }).pipe(Effect.provide(services(providing(({ query }) => Effect.as(Effect.sleep(Number(query)), found(1))))))
   )
 
-  it.effect("I4: a caller that goes away does not undo a search that was dispatched", () =>
+  it.effect("I4: a dispatched search completes even if its caller disconnects", () =>
     Effect.gen(function* () {
       const search = yield* Search
       const caller = yield* aCaller({ plan: "trial" })
@@ -174,25 +163,6 @@ describe("Search", () => {
         assert.lengthOf(new Set(served.map(({ body }) => Result.getOrThrow(body).id)), 10)
         assert.strictEqual((yield* state(caller)).used, 10)
       }).pipe(Effect.provide(services(counting)))
-    })
-  )
-
-  it.effect("R15: a failed search is not kept", () =>
-    Effect.gen(function* () {
-      let calls = 0
-      const failing = providing(() =>
-        Effect.suspend(() => {
-          calls++
-          return Effect.fail(new UpstreamError({ message: "no" }))
-        })
-      )
-      yield* Effect.gen(function* () {
-        const search = yield* Search
-        const principal = yield* aPrincipal
-        yield* search.run(principal, aRequest)
-        yield* search.run(principal, aRequest)
-        assert.strictEqual(calls, 2)
-      }).pipe(Effect.provide(services(failing)))
     })
   )
 

@@ -9,8 +9,6 @@ export const connected = (secret: string, ...addresses: readonly [string, ...Rea
   Effect.acquireRelease(
     Effect.promise(async () => {
       const client = new Client({ name: "test", version: "1" })
-      const complaints: Array<string> = []
-      client.onerror = (error) => void complaints.push(error.message)
       let sent = 0
       const transport = new StreamableHTTPClientTransport(new URL("/mcp", addresses[0]), {
         requestInit: { headers: { authorization: `Bearer ${secret}` } },
@@ -18,7 +16,7 @@ export const connected = (secret: string, ...addresses: readonly [string, ...Rea
       })
       // The transport declares optional members in a way that `exactOptionalPropertyTypes` rejects.
       await client.connect(transport as Parameters<Client["connect"]>[0])
-      return { client, complaints }
+      return { client }
     }),
     ({ client }) => Effect.promise(() => client.close())
   )

@@ -36,7 +36,7 @@ const converse = (socket: Socket, greeting: string, said: Array<string>): void =
 }
 
 /** The last sign-in link that a mail server received. Emails about events contain links too. */
-export const lastLink = (said: ReadonlyArray<string>): string | undefined =>
+const lastLink = (said: ReadonlyArray<string>): string | undefined =>
   said
     .join("\n")
     // Decodes quoted-printable.

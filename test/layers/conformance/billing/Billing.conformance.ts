@@ -272,12 +272,12 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
     )
   )
 
-  it.effect("R40: an order that turns void weeks after it was paid is taken back by the next hourly sweep", () =>
+  it.effect("R40: an order refunded or void weeks after it was paid is taken back by the next hourly sweep", () =>
     withBilling(
       Effect.gen(function* () {
         yield* at("2027-03-01T00:00:00Z")
         const { account } = yield* subscribed("growth")
-        const orderId = yield* buyPack(account)
+        const [orderId, refundedId] = [yield* buyPack(account), yield* buyPack(account)]
         const books = yield* BillingBooks
         const { calls } = (yield* ProviderLevers).state
         const sweep = Effect.gen(function* () {
@@ -289,10 +289,15 @@ export const billingConformance = (it: Vitest.MethodsNonLive<Storage>): void => 
         yield* (yield* ProviderLevers).void(orderId)
         yield* TestClock.adjust("1 hour")
         yield* sweep
-        assert.deepInclude(yield* books.account(account.id), { balance: 0, owed: 0 })
+        assert.deepInclude(yield* books.account(account.id), { balance: 10_000, owed: 0 })
         const before = calls.get("order") ?? 0
         assert.deepStrictEqual(yield* sweep, [])
         assert.strictEqual(calls.get("order") ?? 0, before, "no order is read alone for what the list says")
+        // The delivery of the refund is lost too.
+        yield* (yield* ProviderLevers).refund(refundedId, 400)
+        yield* TestClock.adjust("1 hour")
+        yield* sweep
+        assert.deepInclude(yield* books.account(account.id), { balance: 5_000, owed: 0 })
         assert.deepStrictEqual(yield* discrepanciesOf(account), [])
       })
     )
