@@ -52,7 +52,7 @@ const list = <const Name extends string, const Path extends `/${string}`, Fields
     error: [InvalidRequest, InternalError]
   }).middleware(RequestDecoding)
 
-/** What a customer sees too, with the same parameters. */
+/** Endpoints that customers have too, with the same parameters. */
 const ofCustomer = <const Name extends string, Query extends Schema.Top, Success extends Schema.Top>(
   name: Name,
   query: Query,
