@@ -192,10 +192,11 @@ const settle = Effect.fnUntraced(function* (
   if (charge > hold.fromQuota + hold.fromBalance) {
     return yield* Effect.die(new RangeError(`hold ${hold.id}: more charged than held`))
   }
-  const stored = yield* find(store, hold.accountId)
+  // An account may be removed while it searches.
+  const balance = () => store.accounts.get(hold.accountId)?.balance ?? 0
   const earlier = store.settlements.get(hold.id)
   if (earlier !== undefined) {
-    return { charged: earlier.quotaCredits - earlier.balanceCredits, balance: stored.balance }
+    return { charged: earlier.quotaCredits - earlier.balanceCredits, balance: balance() }
   }
   const at = yield* Clock.currentTimeMillis
   const ledgerEntry = end(store, hold.id, charge)
@@ -207,7 +208,7 @@ const settle = Effect.fnUntraced(function* (
   const use = answer === undefined ? undefined : store.uses.get(useName(hold.accountId, answer.request))
   if (charge > 0 && use?.holdId === hold.id) use.answer = answer?.text
   store.queries.push(...entries.map((entry) => ({ ...entry, holdId: hold.id, at })))
-  return { charged: charge, balance: stored.balance }
+  return { charged: charge, balance: balance() }
 })
 
 const settlePart = Effect.fnUntraced(function* ({ ids, store }: Deps, { id }: Hold, entry: LogEntry) {

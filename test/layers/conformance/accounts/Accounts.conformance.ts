@@ -206,6 +206,18 @@ export const accountsConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
     })
   )
 
+  it.effect("R32: a search of an account that is removed meanwhile is charged", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const account = yield* makeAccount({ plan: "growth" })
+      const hold = yield* ledger.reserve(account, 3)
+      yield* accounts.remove(account.id)
+      assert.strictEqual((yield* ledger.settle(hold, yield* makeRecords(account, 2))).charged, 2)
+      assert.deepStrictEqual(yield* discrepanciesOf(account), [])
+    })
+  )
+
   it.effect("R49: a suspended account keeps everything, is suspended once, and is resumed", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
