@@ -97,7 +97,7 @@ const body = {
   page: 1,
   ranking: new Ranking(results)
 }
-/** The same span in the library's form. */
+/** The same body in the library's form. */
 const asObjects = toSearchResult(body)
 const encodeBody = HttpServerResponse.schemaJson(SearchResult)
 

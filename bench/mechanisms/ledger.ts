@@ -13,7 +13,8 @@ import { compare, type LoopOptions } from "./Comparison.ts"
 const callers = 64
 const perRound = 2_000
 const maxBatch = 256
-const maxPerOwner = 64
+/** As in `LedgerStatements.ts`. */
+const maxPerOwner = 16
 const leaseMs = 105_000
 /** The default of DATABASE_POOL_SIZE. */
 const poolSize = 10
