@@ -1,4 +1,4 @@
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Predicate, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { appQueryOf, confirmPath } from "../../domain/accounts/OAuth.ts"
 import { signUpDeniedCode } from "../../domain/accounts/signUp.ts"
@@ -91,7 +91,10 @@ const signUp = (deps: Deps) =>
     // The library requires a name, which Quarry never shows.
     const name = partBefore(person.email, "@")
     const response = yield* post(deps, browser, "/sign-up/email", { ...passwordBody(person), name })
-    return response.status < 400 ? redirectOf(response) : yield* Effect.fail(errorOf(response))
+    if (response.status >= 400) return yield* Effect.fail(errorOf(response))
+    // The library names a location only if an app waits.
+    const isSignedIn = Predicate.hasProperty(response.body, "signed_in") && response.body.signed_in === true
+    return redirectOf(response) ?? (isSignedIn ? { location: person.returnPath, cookies: response.cookies } : undefined)
   })
 
 const atProvider = (deps: Deps): SignIn["Service"]["atProvider"] =>

@@ -25,9 +25,9 @@ export interface Redirect {
 export interface PasswordSignIn {
   readonly email: string
   readonly password: Redacted.Redacted
-  /** The query that `AuthorizationRequests` describes. */
-  readonly authorizationRequest: string
-  /** A path of this deployment to continue at, if the address must be confirmed first. */
+  /** The query that `AuthorizationRequests` describes. Undefined if no app waits for the person. */
+  readonly authorizationRequest: string | undefined
+  /** A path of this deployment to continue at if no app waits, or if the address must be confirmed first. */
   readonly returnPath: string
 }
 
@@ -38,7 +38,11 @@ export class InvalidCredentials extends Data.TaggedError("InvalidCredentials") {
 export class AddressUnconfirmed extends Data.TaggedError("AddressUnconfirmed") {}
 
 /** Too many requests, sign-ups or wrong passwords from one client. */
-export class TooManyAttempts extends Data.TaggedError("TooManyAttempts")<{ readonly retryAfterSeconds: number }> {}
+export class TooManyAttempts extends Data.TaggedError("TooManyAttempts")<{
+  readonly retryAfterSeconds: number
+  /** For people, with the wait. Absent if the requests were too many. */
+  readonly reason?: string | undefined
+}> {}
 
 /** The operator's settings do not allow this address to sign up (R65). The message says why and who can help. */
 export class SignUpDenied extends Data.TaggedError("SignUpDenied")<{ readonly message: string }> {}
@@ -70,7 +74,7 @@ export class SignIn extends Context.Service<
     readonly hasPasswords: boolean
     /** False without a mail server: the operator forwards the links from the log. */
     readonly deliversEmails: boolean
-    /** Opens a session and continues with the app's authorization request. */
+    /** Opens a session and continues with the app's authorization request, or at `returnPath`. */
     readonly withPassword: (browser: Browser, signIn: PasswordSignIn) => Effect.Effect<Redirect, SignInError>
     /** Ends a sign-in that waits for a second factor, with a code of an authenticator app or a recovery code. */
     readonly withCode: (

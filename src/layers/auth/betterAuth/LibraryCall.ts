@@ -1,5 +1,6 @@
 import { Effect, Predicate, Redacted } from "effect"
 import { authPath } from "../../../domain/accounts/OAuth.ts"
+import { signUpLimitedCode } from "../../../domain/accounts/signUp.ts"
 import type { Issue } from "../../../domain/errors.ts"
 import { type Browser, type Redirect, TooManyAttempts } from "../../../services/accounts/SignIn.ts"
 import type { Library } from "./Library.ts"
@@ -62,5 +63,8 @@ export const firstIssueOf = (body: unknown): Issue | undefined => {
 export const redirectOf = ({ cookies, location, status }: LibraryResponse): Redirect | undefined =>
   status < 400 && location !== undefined ? { location, cookies } : undefined
 
-export const tooManyAttempts = ({ retryAfterSeconds }: LibraryResponse): TooManyAttempts =>
-  new TooManyAttempts({ retryAfterSeconds })
+export const tooManyAttempts = ({ body, retryAfterSeconds }: LibraryResponse): TooManyAttempts =>
+  new TooManyAttempts({
+    retryAfterSeconds,
+    reason: textOf(body, "code") === signUpLimitedCode ? textOf(body, "message") : undefined
+  })

@@ -66,6 +66,21 @@ export const signInConformance = (it: Vitest.MethodsNonLive<Services>): void => 
     })
   )
 
+  it.effect("without an app, a sign-up and a sign-in lead to the page that the person wanted", () =>
+    Effect.gen(function* () {
+      const replica = yield* makeSite()
+      const returnPath = "/dashboard/log?target=page"
+      const entry = { ...entryOf(yield* makeEmail, ""), authorizationRequest: undefined, returnPath }
+      for (const enter of [replica.signIn.signUp, replica.signIn.withPassword]) {
+        const browser = makeBrowser()
+        const redirect = yield* enter(browser.toBrowser(), entry)
+        assert.strictEqual(redirect?.location, returnPath)
+        browser.keep(redirect?.cookies ?? [])
+        assert.strictEqual((yield* browser.whoAmI(replica)).account.email, entry.email)
+      }
+    })
+  )
+
   it.effect("a request that is forged, expired or of another deployment, and an unknown app, are told apart", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

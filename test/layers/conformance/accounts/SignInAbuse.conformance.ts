@@ -1,5 +1,5 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { Effect, Metric, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SignUpPolicy } from "../../../../src/domain/accounts/signUp.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
@@ -302,6 +302,17 @@ const signUpLimits = (it: Vitest.MethodsNonLive<Services>): void => {
       yield* liftShortLimits
       const { headers } = yield* comeBackFromGitHub(replica, at(client), person)
       assert.include(headers.get("location"), "error=SIGN_UP_LIMITED")
+      const form = {
+        email: person.email,
+        password: Redacted.make(password),
+        authorizationRequest: undefined,
+        returnPath: "/"
+      }
+      const limited = yield* Effect.flip(replica.signIn.signUp(at(client).toBrowser(), form))
+      assert.include(limited, {
+        _tag: "TooManyAttempts",
+        reason: "Too many sign-ups came from your network today. Try again in 24 hours."
+      })
       assert.notInclude(yield* dumpOf, person.email)
       const browser = makeBrowser()
       yield* comeBackFromGitHub(replica, browser, person)
