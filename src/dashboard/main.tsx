@@ -3,7 +3,7 @@ import { useErrorBoundary } from "preact/hooks"
 import { mount } from "./app/mount.tsx"
 import { place } from "./app/router.ts"
 import { PageAt } from "./app/routes.tsx"
-import { enrollPath, loadSession, openPaths, session } from "./app/session.ts"
+import { enrollPath, loadSession, session } from "./app/session.ts"
 import { Broken } from "./components/Broken.tsx"
 import { EntryFrame } from "./components/EntryFrame.tsx"
 import { Layout } from "./components/Layout.tsx"
@@ -23,7 +23,7 @@ const Page = ({ path }: { readonly path: string }) => {
 
 const App = () => {
   const { path } = place.value
-  if (openPaths.has(path) || path === enrollPath) {
+  if (path === enrollPath) {
     return (
       <EntryFrame>
         <Page key={path} path={path} />

@@ -72,7 +72,7 @@ const contentTypes = { js: "text/javascript; charset=utf-8", css: "text/css; cha
 const responsesOf = (
   base: string,
   { imports, script, style, texts }: Files,
-  { deliversEmails, hasPasswords, providers, signUpMode }: SignIn["Service"],
+  { deliversEmails, hasPasswords }: SignIn["Service"],
   targetLabels: TargetLabels,
   origin: string
 ) => {
@@ -80,7 +80,7 @@ const responsesOf = (
   const addresses = { scriptPath: pathOf(script), importPaths: imports.map(pathOf), stylePath: pathOf(style) }
   return {
     document: assetResponse({
-      text: shellOf({ ...addresses, providers, hasPasswords, deliversEmails, signUpMode, targetLabels, origin }),
+      text: shellOf({ ...addresses, hasPasswords, deliversEmails, targetLabels, origin }),
       contentType: "text/html; charset=utf-8",
       headers: { ...revalidationHeaders, ...pageHeaders }
     }),
@@ -113,11 +113,7 @@ const root = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =
 /** The page to which password managers send their user to change a password (W3C, A Well-Known URL for Changing Passwords). */
 const toPassword = HttpServerResponse.redirect(`${home}/account`, { status: 303 })
 
-const entrances: ReadonlySet<string> = new Set(["/sign-in", "/sign-up", "/forgot-password"].map((path) => home + path))
-
 const pathOf = (url: string): string => partBefore(url, "?")
-
-const isEntrance = (url: string): boolean => entrances.has(pathOf(url).replace(/\/+$/, ""))
 
 /** The operator's console has its own routes, if it is on. */
 const isConsole = (url: string): boolean => /^\/dashboard\/operator(?:\/|$)/.test(pathOf(url))
@@ -159,7 +155,7 @@ export const layer = Layer.unwrap(
     /** Saves a signed-out browser the page's failing requests, after which it would go to the sign-in page anyway. */
     const page = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers, url }) => {
       if (isConsole(url)) return apiErrorResponse(noRoute("GET", pathOf(url)))
-      return isSignedOutBrowser(headers, cookieName) && !isEntrance(url) ? Effect.succeed(toSignIn(url)) : document
+      return isSignedOutBrowser(headers, cookieName) ? Effect.succeed(toSignIn(url)) : document
     })
     const llms = yield* textResponse("llms.txt", servedIndex)
     const llmsFull = yield* textResponse("llms-full.txt")

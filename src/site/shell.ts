@@ -1,7 +1,5 @@
-import type { SignUpMode } from "../domain/accounts/signUp.ts"
 import { html } from "../domain/html.ts"
 import type { TargetLabels } from "../domain/search/TargetLabels.ts"
-import type { IdentityProvider } from "../services/accounts/SignIn.ts"
 import { mark } from "./html/pages.ts"
 
 export interface Shell {
@@ -9,10 +7,8 @@ export interface Shell {
   /** Scripts that the first script imports, which the browser fetches along with it. */
   readonly importPaths: ReadonlyArray<string>
   readonly stylePath: string
-  readonly providers: ReadonlyArray<IdentityProvider>
   readonly hasPasswords: boolean
   readonly deliversEmails: boolean
-  readonly signUpMode: SignUpMode
   readonly targetLabels: TargetLabels
   /** The origin of `BASE_URL`. */
   readonly origin: string
@@ -23,9 +19,7 @@ export const shellOf = ({
   hasPasswords,
   importPaths,
   origin,
-  providers,
   scriptPath,
-  signUpMode,
   stylePath,
   targetLabels
 }: Shell): string =>
@@ -40,7 +34,7 @@ export const shellOf = ({
 <link rel="stylesheet" href="${stylePath}">
 ${importPaths.map((path) => html`<link rel="modulepreload" href="${path}">\n`)}<script type="module" src="${scriptPath}"></script>
 </head>
-<body class="app" data-providers="${JSON.stringify(providers.map(({ id, name }) => ({ id, name })))}" data-passwords="${String(hasPasswords)}" data-mail="${String(deliversEmails)}" data-sign-up="${signUpMode}" data-scheme="${new URL(origin).protocol.slice(0, -1)}" data-host="${new URL(origin).host}" data-targets="${JSON.stringify(targetLabels)}">
+<body class="app" data-passwords="${String(hasPasswords)}" data-mail="${String(deliversEmails)}" data-scheme="${new URL(origin).protocol.slice(0, -1)}" data-host="${new URL(origin).host}" data-targets="${JSON.stringify(targetLabels)}">
 <div id="dashboard"><div class="bar starting"><span class="brand">${mark}<span>Quarry</span></span></div></div>
 <noscript>
 <main class="plain"><h1>The dashboard needs JavaScript</h1>

@@ -176,6 +176,34 @@ const tests: Parameters<typeof Dashboard.describeDashboard>[1] = (it) => {
     })
   )
 
+  it.effect(
+    "two tabs agree: a sign-in keeps the other's draft for the same person, and shows another person's page",
+    () =>
+      Effect.gen(function* () {
+        const person = yield* Dashboard.signedIn()
+        const colleague = yield* Dashboard.signedIn()
+        const { page } = person
+        yield* Effect.promise(async () => {
+          await person.open("/dashboard/account", "Account")
+          await page.getByLabel("Current password").fill("a draft")
+          const other = await person.context.newPage()
+          const signIn = async (email: string) => {
+            await other.goto(`${person.origin}/dashboard/sign-in`)
+            await other.getByLabel("Email").fill(email)
+            await other.getByLabel("Password").fill(password)
+            const read = page.waitForResponse(/\/v1\/me$/)
+            await other.getByRole("button", { name: "Sign in", exact: true }).click()
+            await read
+          }
+          await signIn(person.email)
+          assert.strictEqual(await page.getByLabel("Current password").inputValue(), "a draft")
+          await signIn(colleague.email)
+          await page.locator("main").getByText(colleague.email).first().waitFor()
+          assert.strictEqual(await page.getByLabel("Current password").inputValue(), "")
+        })
+      })
+  )
+
   it.effect("keeps nothing in the browser but the cookie, which no script reads", () =>
     Effect.gen(function* () {
       const person = yield* Dashboard.signedIn()

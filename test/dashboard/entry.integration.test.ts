@@ -16,7 +16,7 @@ Dashboard.describeDashboard("signing in", (it) => {
         await page.getByLabel("Email").fill(email)
         await page.getByLabel("Password").fill("not the password")
         await page.getByRole("button", { name: "Sign in", exact: true }).click()
-        assert.strictEqual(await page.getByRole("alert").textContent(), "Incorrect email or password.")
+        assert.strictEqual(await page.getByRole("alert").textContent(), "The email address or password is incorrect.")
         await page.getByLabel("Password").fill(Dashboard.password)
         await page.getByRole("button", { name: "Sign in", exact: true }).click()
         await page.waitForURL(`${origin}/dashboard/log?target=beta_search`)
@@ -33,7 +33,6 @@ Dashboard.describeDashboard("signing in", (it) => {
         await visitor.open("/dashboard/sign-in", "Sign in")
         await page.getByRole("link", { name: "Create an account" }).click()
         await page.getByRole("heading", { level: 1, name: "Create an account" }).waitFor()
-        await page.locator("h1:focus").waitFor()
         await page.getByLabel("Email").fill(email)
         await page.getByLabel("Password").fill("password1234")
         await page.getByRole("button", { name: "Create account" }).click()
@@ -46,7 +45,7 @@ Dashboard.describeDashboard("signing in", (it) => {
     })
   )
 
-  it.effect("a sign-up with a known address, and one without a valid one, say so at the field", () =>
+  it.effect("a sign-up with a known address, and one without a valid one, say so", () =>
     Effect.gen(function* () {
       const known = yield* Dashboard.signedIn()
       const visitor = yield* Dashboard.visitor()
@@ -54,12 +53,12 @@ Dashboard.describeDashboard("signing in", (it) => {
       visitor.expectComplaint(/400/)
       yield* Effect.promise(async () => {
         await visitor.open("/dashboard/sign-up", "Create an account")
-        await page.getByLabel("Password").fill(Dashboard.password)
         for (const [address, words] of [
           [known.email, "The address already has an account."],
           ["somebody@localhost", "The address must be an email address."]
         ] as const) {
           await page.getByLabel("Email").fill(address)
+          await page.getByLabel("Password").fill(Dashboard.password)
           await page.getByRole("button", { name: "Create account" }).click()
           await page.getByText(words).waitFor()
         }
@@ -109,7 +108,7 @@ Dashboard.describeDashboard("signing in", (it) => {
         await page.getByText(person.email).waitFor()
         await Dashboard.expectAccessible(page)
         await page.getByRole("button", { name: "Send another link" }).click()
-        await page.getByText("We sent another link").waitFor()
+        await page.getByText("There is another link now.").waitFor()
       })
       const emailed = new RegExp(
         `email to ${person.email} was not sent.*?(http[^\\s"]+/oauth/confirm\\?callbackURL[^\\s"]*token=\\w+).*\\n`
@@ -126,6 +125,33 @@ Dashboard.describeDashboard("signing in", (it) => {
         await Dashboard.expectAccessible(page)
         await page.getByRole("link", { name: "Get a new link" }).click()
         await page.getByRole("heading", { level: 1, name: "Forgot your password?" }).waitFor()
+      })
+    })
+  )
+
+  it.effect("works without scripts, and has the theme that the person chose with them", () =>
+    Effect.gen(function* () {
+      const { email, origin, page, ...person } = yield* Dashboard.signedIn()
+      const { browser } = yield* (yield* Dashboard.Running).live
+      const bare = yield* Effect.acquireRelease(
+        Effect.promise(() => browser.newContext({ javaScriptEnabled: false })),
+        (context) => Effect.promise(() => context.close())
+      )
+      yield* Effect.promise(async () => {
+        const plain = await bare.newPage()
+        await plain.goto(`${origin}/dashboard/usage`)
+        assert.isFalse(await plain.getByRole("button", { name: "Sign in with a passkey" }).isVisible())
+        await plain.getByLabel("Email").fill(email)
+        await plain.getByLabel("Password").fill(Dashboard.password)
+        await plain.getByRole("button", { name: "Sign in", exact: true }).click()
+        await plain.waitForURL(`${origin}/dashboard/usage`)
+        await plain.getByRole("heading", { name: "The dashboard needs JavaScript" }).waitFor()
+
+        await person.open("/dashboard", "Overview")
+        await page.getByRole("radio", { name: "Dark" }).check({ force: true })
+        await person.open("/dashboard/sign-in", "Sign in")
+        const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor")
+        assert.strictEqual(background, "rgb(19, 18, 17)")
       })
     })
   )

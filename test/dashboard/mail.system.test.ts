@@ -40,6 +40,9 @@ describeWithChromium("signing up where emails are delivered", () => {
           await Dashboard.expectAccessible(page)
           await choosePassword("a horse of my own")
           await page.waitForURL("**/dashboard/keys")
+          // A page that loses its session while it loads leads to the sign-in page.
+          await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor()
+          await page.waitForLoadState("networkidle")
           await visitor.context.clearCookies()
           await visitor.open("/dashboard/forgot-password", "Forgot your password?")
           await page.getByLabel("Email").fill(email)

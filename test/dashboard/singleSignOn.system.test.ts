@@ -37,9 +37,9 @@ describeWithChromium("R66: signing in at an OpenID provider", () => {
           ] as const) {
             await visitor.open(`/dashboard/${path}`, heading)
             await button.waitFor()
-            assert.strictEqual(await page.locator("input").count(), 0)
+            assert.strictEqual(await page.locator("input:not([type=hidden])").count(), 0)
           }
-          await page.getByText("this sign-in does not belong to it").waitFor()
+          await page.getByText("Its account does not belong to this sign-in.").waitFor()
           await Dashboard.expectAccessible(page)
         })
         provider.serve(visitor.origin)

@@ -49,7 +49,8 @@ export const creditsOf = (request: RandomRequest, { headers, text }: Reply): num
 /** True if errors have a different format there: pages, OAuth (RFC 6749 section 5.2), JSON-RPC. */
 const hasOwnForm = (request: RandomRequest, { headers, text }: Reply): boolean => {
   const path = routeOf(request)
-  if (/^\/oauth\/|\/unsubscribe$/.test(path)) return String(headers["content-type"]).startsWith("text/html")
+  if (/^\/(?:oauth|dashboard)\/|\/unsubscribe$/.test(path))
+    return String(headers["content-type"]).startsWith("text/html")
   const body = parsed(text)
   if (typeof body !== "object" || body === null) return false
   if (path === "/mcp") return "jsonrpc" in body

@@ -47,15 +47,9 @@ interface Id {
   readonly params: { readonly id: string }
 }
 
-interface Credentials {
-  readonly email: string
-  readonly password: string
-}
-
-/** `twoFactorRedirect` if the page at `url` must ask for a second factor first. */
+/** `twoFactorRedirect` if a second factor is needed first. */
 interface SignedIn {
   readonly twoFactorRedirect?: true
-  readonly url?: string
 }
 
 interface Passkey {
@@ -113,7 +107,7 @@ export interface Routes {
   }
   "DELETE /v1/account": Returns<Ignored>
   "GET /api/auth/get-session": Returns<{ readonly user: { readonly twoFactorEnabled: boolean } } | null>
-  "POST /api/auth/sign-in/email": Takes<SignedIn, Credentials & { readonly callbackURL?: string }>
+  "POST /api/auth/sign-in/email": Takes<SignedIn, { readonly email: string; readonly password: string }>
   "POST /api/auth/two-factor/enable": Takes<
     { readonly totpURI: string; readonly qrCode: string; readonly backupCodes: ReadonlyArray<string> },
     Record<string, never>
@@ -131,18 +125,9 @@ export interface Routes {
   "POST /api/auth/passkey/verify-registration": Takes<Ignored, { readonly response: object; readonly name: string }>
   "POST /api/auth/passkey/verify-authentication": Takes<Ignored, { readonly response: object }>
   "POST /api/auth/passkey/delete-passkey": Takes<Ignored, { readonly id: string }>
-  "POST /api/auth/sign-up/email": Takes<
-    { readonly signed_in: boolean },
-    Credentials & { readonly name: string; readonly callbackURL?: string }
-  >
-  "POST /api/auth/sign-in/social": Takes<
-    { readonly url: string },
-    { readonly provider: string; readonly callbackURL: string; readonly errorCallbackURL: string }
-  >
   "POST /api/auth/change-password": Takes<Ignored, { readonly currentPassword: string; readonly newPassword: string }>
   "POST /api/auth/revoke-sessions": Takes<Ignored, Record<string, never>>
   "POST /api/auth/sign-out": Takes<Ignored, Record<string, never>>
-  "POST /api/auth/request-password-reset": Takes<Ignored, { readonly email: string; readonly redirectTo: string }>
 }
 
 export type RouteName = keyof Routes

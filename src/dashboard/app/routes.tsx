@@ -1,6 +1,5 @@
 import type { ComponentType } from "preact"
 import { rolesAt } from "../components/pages.ts"
-import { ForgotPasswordPage } from "../pages/ForgotPassword.tsx"
 import { KeysPage } from "../pages/Keys.tsx"
 import { LogPage } from "../pages/Log.tsx"
 import { LogEntryPage } from "../pages/LogEntry.tsx"
@@ -8,13 +7,11 @@ import { NotAllowedPage } from "../pages/NotAllowed.tsx"
 import { NotFoundPage } from "../pages/NotFound.tsx"
 import { OverviewPage } from "../pages/Overview.tsx"
 import { PlaygroundPage } from "../pages/Playground.tsx"
-import { SignInPage } from "../pages/SignIn.tsx"
-import { SignUpPage } from "../pages/SignUp.tsx"
 import { UsagePage } from "../pages/Usage.tsx"
 import { OnDemand } from "./OnDemand.tsx"
 import { isOneOf } from "./roles.ts"
 import { home } from "./router.ts"
-import { enrollPath, signInPath } from "./session.ts"
+import { enrollPath } from "./session.ts"
 
 const pages: Readonly<Record<string, ComponentType>> = {
   [home]: OverviewPage,
@@ -28,10 +25,7 @@ const pages: Readonly<Record<string, ComponentType>> = {
   [`${home}/activity`]: () => <OnDemand name="ActivityPage" />,
   [`${home}/members`]: () => <OnDemand name="MembersPage" />,
   [`${home}/account`]: () => <OnDemand name="AccountPage" />,
-  [signInPath]: SignInPage,
-  [enrollPath]: () => <OnDemand name="EnrollPage" />,
-  [`${home}/sign-up`]: SignUpPage,
-  [`${home}/forgot-password`]: ForgotPasswordPage
+  [enrollPath]: () => <OnDemand name="EnrollPage" />
 }
 
 const logEntry = new RegExp(`^${home}/log/([^/]+)$`)

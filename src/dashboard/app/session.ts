@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals"
 import { type ApiError, call, onFreshSignInNeeded, onSessionEnd } from "../api/client.ts"
 import type { Answer } from "../api/routes.ts"
-import { home, navigate, ownPlace, place } from "./router.ts"
+import { home, navigate, place } from "./router.ts"
 import { tabsOf } from "./tabs.ts"
 
 export type Me = Answer<"GET /v1/me">
@@ -52,10 +52,6 @@ export const signInPath = `${home}/sign-in`
 
 export const enrollPath = `${home}/second-factor`
 
-const signUpPath = `${home}/sign-up`
-
-export const openPaths: ReadonlySet<string> = new Set([signInPath, signUpPath, `${home}/forgot-password`])
-
 /** Tabs share the session cookie, so signing in or out in one tab affects all of them. */
 const tabs = tabsOf("quarry")
 
@@ -82,24 +78,17 @@ const nextQuery = (): string => {
 export const signInAddress = (): string => signInPath + nextQuery()
 
 const onEnd = (): void => {
-  if (openPaths.has(place.value.path)) return
   if (session.value._tag === "open") isExpired.value = true
-  else navigate(signInAddress(), { replace: true })
+  else location.replace(signInAddress())
 }
 
 /** Reloads the document, so no data of the previous account stays in memory. */
 const reloadAt = (address: string): void => location.assign(address)
 
-const next = (): string => ownPlace(place.value.query.get("next"))
-
-export const enter = (): void => {
-  tabs.post("changed")
-  reloadAt(next())
-}
-
 /** Continues on the present page after signing in again. A different account gets a fresh page. */
 const resume = async (): Promise<void> => {
   const before = me.value?.email
+  if (before === undefined) return
   const result = await call("GET /v1/me", {})
   if (!result.ok) return
   if (result.value.email !== before) return location.reload()
@@ -128,26 +117,20 @@ export const enterAccount = async (id: string) => {
   return result
 }
 
-/** After signing in, Back leads to the form again. Leads on from it if there is a session. */
-const leadOn = async (): Promise<void> => {
-  if (place.value.path !== signInPath && place.value.path !== signUpPath) return
-  const result = await call("GET /v1/me", {})
-  if (result.ok) location.replace(next())
+/** Set by the sign-in pages, so that other tabs learn of the session. Browsers that block storage have none. */
+const isArrival = (): boolean => {
+  try {
+    const isSet = sessionStorage.getItem("quarry.entered") !== null
+    sessionStorage.removeItem("quarry.entered")
+    return isSet
+  } catch {
+    return false
+  }
 }
-
-const isReturn = (): boolean =>
-  performance.getEntriesByType("navigation").some((entry) => "type" in entry && entry.type === "back_forward")
 
 export const startSession = (): void => {
   onSessionEnd(onEnd)
   onFreshSignInNeeded(askPerson)
-  tabs.listen((message) => {
-    if (openPaths.has(place.value.path)) return reloadAt(next())
-    if (message !== "resumed") return location.reload()
-    if (isExpired.value) void resume()
-  })
-  if (!openPaths.has(place.value.path)) void loadSession()
-  else if (isReturn()) void leadOn()
-  // Back may also restore the document as it was.
-  addEventListener("pageshow", ({ persisted }) => persisted && openPaths.has(place.value.path) && void leadOn())
+  tabs.listen((message) => (message === "resumed" ? void resume() : location.reload()))
+  void loadSession().then(() => me.value !== undefined && isArrival() && tabs.post("resumed"))
 }

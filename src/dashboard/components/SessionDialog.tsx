@@ -4,7 +4,7 @@ import { hasPasswords } from "../app/facts.ts"
 import { signInWithPasskey } from "../app/passkeys.ts"
 import { confirmation, isExpired, me, ownEmail, resumeEverywhere, signInAddress } from "../app/session.ts"
 import { fieldsOf, submitting, useForm } from "../app/useForm.ts"
-import { Button, ButtonLink } from "./ui/Button.tsx"
+import { Button } from "./ui/Button.tsx"
 import { Dialog } from "./ui/Dialog.tsx"
 import { Field } from "./ui/Field.tsx"
 import { Notice } from "./ui/Notice.tsx"
@@ -61,7 +61,10 @@ const Form = ({ lead, onDone }: FormProps) => {
             Use a passkey
           </Button>
         )}
-        <ButtonLink href={signInAddress()} text={hasPasswords ? "Sign in another way" : "Sign in"} />
+        {/* With a target, the router leaves the link to the browser. */}
+        <a class="button plain" href={signInAddress()} target="_self">
+          {hasPasswords ? "Sign in another way" : "Sign in"}
+        </a>
         {hasPasswords && (
           <Button kind="primary" type="submit" busy={busy}>
             Continue

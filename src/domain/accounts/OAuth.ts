@@ -23,8 +23,6 @@ export const accessTokenPrefix = "quarry_at_"
 export const refreshTokenPrefix = "quarry_rt_"
 
 export const signInPath = "/oauth/sign-in"
-export const signUpPath = "/oauth/sign-up"
-export const forgotPasswordPath = "/oauth/forgot-password"
 export const consentPath = "/oauth/consent"
 export const failurePath = "/oauth/error"
 /** Linked in emails: setting a password on this page confirms the email address. */

@@ -1,24 +1,43 @@
-import type { ToolScope } from "../../domain/accounts/OAuth.ts"
+import { appQueryOf, type ToolScope } from "../../domain/accounts/OAuth.ts"
 import type { Role } from "../../domain/accounts/Role.ts"
 import type { SignUpMode } from "../../domain/accounts/signUp.ts"
 import { maxBudgetCredits } from "../../domain/credits/Budget.ts"
 import { type Html, html } from "../../domain/html.ts"
 import type { IdentityProvider } from "../../services/accounts/SignIn.ts"
 
-/** Sign-in and consent pages: plain forms. Only pages that offer passkeys have a script. */
+/** Sign-in and consent pages: plain forms. The script offers passkeys, and says why a browser cannot sign in. */
 
 export const stylePath = "/oauth/style.css"
 
+export type ScriptTarget = Pick<Destination, "origin" | "path">
+
 export interface Page {
   readonly title: string
-  /** True for a page that offers passkeys. */
-  readonly hasScript?: boolean
+  /** The place to which the page's script leads on. Undefined for a page without a script. */
+  readonly script?: ScriptTarget
   readonly body: Html
 }
 
 export const mark = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true"><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5Z" fill="currentColor" opacity=".28"/><path d="M3 17.5 8.2 7l4 6 2.6-3.6L21 17.5M2.5 20.5h19" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
-export const documentOf = ({ body, title }: Page): string =>
+/** Shown by the script in place of a page on which the browser cannot sign in. */
+const problems = (origin: string): Html => html`<template data-problem="address"><h1>Open Quarry at its own address</h1>
+<p class="foot">You opened <strong data-opened></strong>, but the address of this server (<code>BASE_URL</code>) is <strong>${origin}</strong>. Signing in works only there.</p>
+<p class="buttons"><a class="button" href="${origin}">Open ${origin}</a></p>
+<p class="foot">If that address is wrong, the operator can set <code>BASE_URL</code> to the one that people open.</p></template>
+<template data-problem="cookies"><h1>Quarry needs cookies</h1>
+<p class="foot">Your browser blocks cookies for this site, so it cannot stay signed in. Allow them in the browser's privacy settings, then reload the page. Quarry sets only the cookie of your session.</p></template>
+`
+
+export const scriptPath = "/oauth/sign-in.js"
+
+const scriptOf = ({ origin, path }: ScriptTarget): Html => {
+  const app = appQueryOf(path)
+  return html`${origin === undefined ? undefined : problems(origin)}<script src="${scriptPath}" defer data-app="${app ?? ""}" data-next="${app === undefined ? path : ""}" data-origin="${origin ?? ""}"></script>
+`
+}
+
+export const documentOf = ({ body, script, title }: Page): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -35,7 +54,7 @@ export const documentOf = ({ body, title }: Page): string =>
 ${body}
 </main>
 <footer><a href="/docs">API reference</a></footer>
-</body>
+${script && scriptOf(script)}</body>
 </html>
 `.text
 
@@ -50,7 +69,7 @@ export interface AppRequest {
 }
 
 const noticeBox = (text: string | undefined): Html | undefined =>
-  text === undefined ? undefined : html`<p class="notice" role="alert">${text}</p>`
+  text === undefined ? undefined : html`<p class="notice" role="alert" id="notice">${text}</p>`
 
 const providerMarks: Readonly<Record<IdentityProvider["id"], Html | undefined>> = {
   oidc: undefined,
@@ -58,29 +77,57 @@ const providerMarks: Readonly<Record<IdentityProvider["id"], Html | undefined>> 
   github: html`<svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true"><path d="M12 1.5a10.5 10.5 0 0 0-3.3 20.5c.5.1.7-.2.7-.5v-1.8c-2.9.6-3.5-1.4-3.5-1.4-.5-1.2-1.2-1.5-1.2-1.5-1-.7.1-.7.1-.7 1 .1 1.6 1.1 1.6 1.1.9 1.6 2.4 1.1 3 .9.1-.7.4-1.1.7-1.4-2.3-.3-4.8-1.2-4.8-5.2 0-1.1.4-2.1 1.1-2.8-.1-.3-.5-1.3.1-2.8 0 0 .9-.3 2.9 1.1a10 10 0 0 1 5.2 0c2-1.4 2.9-1.1 2.9-1.1.6 1.5.2 2.5.1 2.8.7.7 1.1 1.7 1.1 2.8 0 4-2.5 4.9-4.8 5.2.4.3.7 1 .7 1.9v2.9c0 .3.2.6.7.5A10.5 10.5 0 0 0 12 1.5Z"/></svg>`
 }
 
+/** The place at which a person continues after signing in: an app's request, or a page of the dashboard. */
+export interface Destination {
+  /** The folder of the pages that sign in to it. */
+  readonly folder: "/oauth" | "/dashboard"
+  /** The query that these pages pass on. */
+  readonly query: string
+  readonly app: AppRequest | undefined
+  /** A path of this deployment that leads on with a session. */
+  readonly path: string
+  /** For the dashboard: the address of this deployment. Sessions count only there. */
+  readonly origin: string | undefined
+}
+
+type EntryName = "sign-in" | "sign-up" | "forgot-password"
+
+export const linkTo = (name: EntryName, { folder, query }: Destination): string =>
+  `${folder}/${name}${query && `?${query}`}`
+
 export interface PreviousForm {
   readonly email?: string | undefined
   readonly notice?: string | undefined
 }
 
-const requestField = ({ query }: AppRequest): Html => html`<input type="hidden" name="request" value="${query}">`
+const requestField = ({ query }: { readonly query: string }): Html =>
+  html`<input type="hidden" name="request" value="${query}">`
 
-const emailField = (email: string | undefined): Html =>
-  html`<label>Email<input type="email" name="email" value="${email ?? ""}" autocomplete="username" required maxlength="320"></label>`
+const formStart = (name: EntryName, destination: Destination): Html =>
+  html`<form method="post" action="${destination.folder}/${name}">
+${requestField(destination)}`
 
-const newPasswordField = html`<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128"></label>`
+/** Opens with the focus, and with the notice as its description if there is one. */
+const focused = ({ notice }: PreviousForm): Html =>
+  notice === undefined ? html` autofocus` : html` autofocus aria-describedby="notice"`
+
+const emailField = (previous: PreviousForm, isFocused = true): Html =>
+  html`<label>Email<input type="email" name="email" value="${previous.email ?? ""}" autocomplete="username" required maxlength="320"${isFocused ? focused(previous) : undefined}></label>`
+
+const newPasswordField = html`<label>Password<input type="password" name="password" autocomplete="new-password" required minlength="8" maxlength="128" aria-describedby="rules"></label>
+<p class="foot" id="rules">At least 8 characters.</p>`
 
 export interface SignIn extends PreviousForm {
-  readonly request: AppRequest
+  readonly destination: Destination
   readonly providers: ReadonlyArray<IdentityProvider>
   readonly signUpMode: SignUpMode
   readonly hasPasswords: boolean
 }
 
-const providerForm = ({ hasPasswords, providers, request }: Omit<SignIn, "signUpMode">): Html | undefined =>
+const providerForm = ({ destination, hasPasswords, providers }: SignIn): Html | undefined =>
   providers.length === 0
     ? undefined
-    : html`<form class="apart" method="post" action="/oauth/sign-in">${requestField(request)}
+    : html`<form class="apart" method="post" action="${destination.folder}/sign-in">${requestField(destination)}
 ${providers.map(
   ({ id, name }) =>
     html`<button class="plain" name="provider" value="${id}">${providerMarks[id]}Continue with ${name}</button>
@@ -88,54 +135,63 @@ ${providers.map(
 )}</form>
 ${hasPasswords ? html`<p class="or">or</p>` : undefined}`
 
-const passwordForm = ({ email, request, signUpMode }: SignIn): Html =>
-  html`<form method="post" action="/oauth/sign-in">
-${requestField(request)}
-${emailField(email)}
-<label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
+const passwordForm = (page: SignIn): Html => {
+  const hasEmail = page.email !== undefined && page.email !== ""
+  return html`${formStart("sign-in", page.destination)}
+${emailField(page, !hasEmail)}
+<label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"${hasEmail ? focused(page) : undefined}></label>
 <button>Sign in</button>
 </form>
 <p class="or">or</p>
-${passkeyButton(request)}
-<p class="foot"><a href="/oauth/forgot-password?${request.query}">Forgot your password?</a></p>
+${passkeyButton}
+<p class="foot"><a href="${linkTo("forgot-password", page.destination)}">Forgot your password?</a></p>
 ${
-  signUpMode === "closed"
+  page.signUpMode === "closed"
     ? undefined
-    : html`<p class="foot">New to Quarry? <a href="/oauth/sign-up?${request.query}">Create an account</a></p>`
+    : html`<p class="foot">New to Quarry? <a href="${linkTo("sign-up", page.destination)}">Create an account</a></p>`
 }`
+}
 
-export const signIn = (page: SignIn): Page => ({
-  title: "Sign in",
-  hasScript: page.hasPasswords,
-  body: html`<h1>Sign in to Quarry</h1>
-<p class="lead">to connect <strong>${page.request.appName}</strong> to your account</p>
+export const signIn = (page: SignIn): Page => {
+  const { app } = page.destination
+  return {
+    title: "Sign in",
+    script: page.destination,
+    body: html`<h1>Sign in</h1>
+<p class="lead">to ${app && html`connect <strong>${app.appName}</strong> to `}your Quarry account</p>
 ${noticeBox(page.notice)}
 ${providerForm(page)}
 ${page.hasPasswords ? passwordForm(page) : undefined}
-<p class="foot">You decide on the next page what ${page.request.appName} may do. It never sees your password.</p>`
-})
+${app && html`<p class="foot">You decide on the next page what ${app.appName} may do. It never sees your password.</p>`}`
+  }
+}
 
 export interface SignUp extends SignIn {
   readonly deliversEmails: boolean
 }
 
-const signUpForm = ({ deliversEmails, email, request }: SignUp): Html =>
-  html`<form method="post" action="/oauth/sign-up">
-${requestField(request)}
-${emailField(email)}
-${deliversEmails ? undefined : newPasswordField}
+const signUpForm = (page: SignUp): Html =>
+  html`${formStart("sign-up", page.destination)}
+${emailField(page)}
+${page.deliversEmails ? undefined : newPasswordField}
 <button>Create account</button>
 </form>
 ${
-  deliversEmails
+  page.deliversEmails
     ? html`<p class="foot">We will email you a link to confirm your address and choose a password.</p>`
     : undefined
 }`
 
+const signUpLead = ({ destination: { app }, signUpMode }: SignUp): Html | undefined => {
+  if (app !== undefined) return html`<p class="lead">to connect <strong>${app.appName}</strong> to it</p>`
+  return signUpMode === "open" ? html`<p class="lead">Start with free searches. No card required.</p>` : undefined
+}
+
 export const signUp = (page: SignUp): Page => ({
   title: "Create an account",
-  body: html`<h1>Create a Quarry account</h1>
-<p class="lead">to connect <strong>${page.request.appName}</strong> to it</p>
+  script: page.destination,
+  body: html`<h1>Create an account</h1>
+${signUpLead(page)}
 ${
   page.signUpMode === "invite"
     ? html`<p class="lead">Sign-up is by invitation. Use the email address that the operator invited.</p>`
@@ -144,8 +200,47 @@ ${
 ${noticeBox(page.notice)}
 ${providerForm(page)}
 ${page.hasPasswords ? signUpForm(page) : undefined}
-<p class="foot">Have an account? <a href="/oauth/sign-in?${page.request.query}">Sign in</a></p>`
+<p class="foot">Already have an account? <a href="${linkTo("sign-in", page.destination)}">Sign in</a></p>`
 })
+
+export interface LinkSent {
+  readonly page: "sign-up" | "forgot-password"
+  readonly destination: Destination
+  readonly email: string
+  /** False if the operator passes the link on. */
+  readonly isByEmail: boolean
+  /** True if the person asked for another link. */
+  readonly isAgain: boolean
+}
+
+const linkText = ({ isByEmail, page }: LinkSent): string => {
+  if (page === "sign-up")
+    return "We sent a link to this address. Open it within one hour to choose your password and sign in."
+  return isByEmail
+    ? "If this address has an account, we sent a link to it. The link works for one hour."
+    : "This deployment does not send email. If this address has an account, the operator can find a link in the server log. The link works for one hour."
+}
+
+export const linkSent = (sent: LinkSent): Page => {
+  const { destination, email, isAgain, isByEmail, page } = sent
+  const title = isByEmail ? "Check your email" : "Ask the operator for the link"
+  const again = isByEmail ? "We sent another link. Check your spam folder too." : "There is another link now."
+  return {
+    title,
+    script: destination,
+    body: html`<h1>${title}</h1>
+<p class="lead">${email}</p>
+<p class="foot">${linkText(sent)}</p>
+${isAgain ? html`<p class="foot" role="status">${again}</p>` : undefined}
+${formStart(page, destination)}
+<input type="hidden" name="email" value="${email}">
+<input type="hidden" name="again" value="true">
+<a class="button" href="${linkTo("sign-in", destination)}">Back to sign-in</a>
+<button class="plain">Send another link</button>
+</form>
+<p class="foot"><a href="${linkTo(page, destination)}">Use another email address</a></p>`
+  }
+}
 
 const tick = html`<svg viewBox="0 0 20 20" fill="none" aria-hidden="true"><path d="m4.5 10.5 3.5 3.5 7.5-8" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
@@ -210,24 +305,18 @@ ${accountSwitcher({ others, request })}
 <p class="foot">Not you? <a href="/oauth/sign-in?${request.query}">Sign in with another account</a></p>`
 })
 
-export const passkeyScriptPath = "/oauth/passkey.js"
-
-/** The script of the page shows the button. Continues with an app's request, or at a path of this deployment. */
-const passkeyButton = (target: { readonly query: string } | { readonly next: string }): Html => html`
-<p class="notice" role="alert" data-passkey-notice hidden>The passkey was not accepted. Try again, or choose another way.</p>
-<button type="button" class="plain" data-passkey data-query="${"query" in target ? target.query : ""}" data-next="${"next" in target ? target.next : ""}" hidden>Sign in with a passkey</button>
-<script src="${passkeyScriptPath}" defer></script>`
+/** The script of the page shows the button. */
+const passkeyButton = html`<p class="notice" role="alert" data-passkey-notice hidden>The passkey was not accepted. Try again, or choose another way.</p>
+<button type="button" class="plain" data-passkey hidden>Sign in with a passkey</button>`
 
 export interface SecondFactor {
   readonly next: string
-  /** The app's request, if one waits at `next`. */
-  readonly app: string | undefined
   readonly notice?: string
 }
 
-export const secondFactor = ({ app, next, notice }: SecondFactor): Page => ({
+export const secondFactor = ({ next, notice }: SecondFactor): Page => ({
   title: "Confirm your sign-in",
-  hasScript: true,
+  script: { origin: undefined, path: next },
   body: html`<h1>Confirm your sign-in</h1>
 <p class="lead">Enter the code that your authenticator app shows, or one of your recovery codes.</p>
 ${noticeBox(notice)}
@@ -237,7 +326,7 @@ ${noticeBox(notice)}
 <button>Continue</button>
 </form>
 <p class="or">or</p>
-${passkeyButton(app === undefined ? { next } : { query: app })}
+${passkeyButton}
 <p class="foot">Lost your phone and your recovery codes? Ask the operator of this server for a reset.</p>`
 })
 
@@ -301,17 +390,21 @@ ${noticeBox(notice)}
 <p class="foot">Didn't request this? Close this page, and nothing changes.</p>`
 })
 
-export const forgotPassword = ({ email, notice, request }: { readonly request: AppRequest } & PreviousForm): Page => ({
+export interface ForgotPassword extends PreviousForm {
+  readonly destination: Destination
+}
+
+export const forgotPassword = (page: ForgotPassword): Page => ({
   title: "Forgot your password?",
+  script: page.destination,
   body: html`<h1>Forgot your password?</h1>
 <p class="lead">We will send you a link to choose a new one.</p>
-${noticeBox(notice)}
-<form method="post" action="/oauth/forgot-password">
-${requestField(request)}
-${emailField(email)}
+${noticeBox(page.notice)}
+${formStart("forgot-password", page.destination)}
+${emailField(page)}
 <button>Send link</button>
 </form>
-<p class="foot">Remembered it? <a href="/oauth/sign-in?${request.query}">Sign in</a></p>`
+<p class="foot">Remembered it? <a href="${linkTo("sign-in", page.destination)}">Sign in</a></p>`
 })
 
 export const unsubscribe = (action: string): Page => ({

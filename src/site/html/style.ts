@@ -70,6 +70,7 @@ dl { margin: 20px 0 0; display: grid; grid-template-columns: auto 1fr; gap: 6px 
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; text-align: right; }
 .buttons { margin: 24px 0 0; display: grid; gap: 10px; }
+[data-passkey] { margin-top: 16px; }
 [hidden] { display: none !important; }
 .hidden { position: absolute; width: 1px; min-height: 0; height: 1px; padding: 0; border: 0; opacity: 0; pointer-events: none; }
 form .foot { margin-top: -8px; }

@@ -40,6 +40,3 @@ export const readAuthorizationRequest = Effect.fnUntraced(function* (query: stri
   }
   return { request, source, appId, scopes }
 })
-
-export const authorizationRequestIn = (form: URLSearchParams) =>
-  readAuthorizationRequest(canonicalQuery(form.get("request") ?? ""))

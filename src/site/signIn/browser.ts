@@ -28,17 +28,17 @@ export const queryText = Effect.map(HttpServerRequest.HttpServerRequest, ({ url 
 export const readForm = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { origin } = yield* Deployment
-  if (!isOwnPage(request.headers, origin)) return yield* otherSite
+  if (!isOwnPage(request.headers, origin)) return yield* otherSite(origin)
   yield* limitByAddress(yield* RateLimiter)
   return new URLSearchParams(yield* readAnonymousForm(request))
 })
 
-const defaultNext = "/dashboard"
+export const home = "/dashboard"
 
 /** Returns a path on this deployment. Links and forms could otherwise redirect to another site. */
 export const readNext = Effect.fnUntraced(function* (address: string | null) {
   const { origin } = yield* Deployment
-  return ownPath(address || defaultNext, origin) ?? defaultNext
+  return ownPath(address || home, origin) ?? home
 })
 
 export const secretIn = (form: URLSearchParams, field: string): Redacted.Redacted =>

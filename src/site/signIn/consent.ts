@@ -10,6 +10,7 @@ import * as pages from "../html/pages.ts"
 import { canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
 import { currentBrowser, queryText, readForm } from "./browser.ts"
 import { currentSession } from "./currentSession.ts"
+import { destinationOfApp } from "./destination.ts"
 import {
   ErrorPage,
   pageResponse,
@@ -50,7 +51,7 @@ export const show = Effect.gen(function* () {
   const session = yield* Effect.result(currentSession)
   if (session._tag === "Failure") {
     const notice = "Your session has expired, or its account no longer exists. Sign in to continue."
-    return yield* signInResponse(request, 401, { notice })
+    return yield* signInResponse(destinationOfApp(request), 401, { notice })
   }
   if (session.success === undefined) return signInRedirect(query)
   if (session.success.needsSecondFactor) return enrollRedirect(query)

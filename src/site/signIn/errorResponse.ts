@@ -9,7 +9,7 @@ interface Notice {
   readonly text: string
 }
 
-const fieldNames = { code: "The code", email: "The email", password: "The password", token: "The link" } as const
+const fieldNames = { code: "The code", email: "The address", password: "The password", token: "The link" } as const
 
 const noticeOf = (error: SignInError): Notice => {
   switch (error._tag) {
@@ -21,7 +21,10 @@ const noticeOf = (error: SignInError): Notice => {
         text: "This email address is not confirmed yet. Open the link we sent to it, then sign in here."
       }
     case "TooManyAttempts":
-      return { status: 429, text: `Too many attempts. Try again in ${waitText(error.retryAfterSeconds)}.` }
+      return {
+        status: 429,
+        text: error.reason ?? `Too many attempts. Try again in ${waitText(error.retryAfterSeconds)}.`
+      }
     case "SignUpDenied":
       return { status: 403, text: error.message }
     case "InvalidField":

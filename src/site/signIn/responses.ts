@@ -12,7 +12,7 @@ export const pageResponse = (
     status,
     contentType: "text/html; charset=utf-8",
     headers: {
-      "content-security-policy": `default-src 'none'; ${page.hasScript ? "script-src 'self'; connect-src 'self'; " : ""}style-src 'self'; img-src 'self'; form-action ${["'self'", ...formTargets].join(" ")}; base-uri 'none'; frame-ancestors 'none'`,
+      "content-security-policy": `default-src 'none'; ${page.script ? "script-src 'self'; connect-src 'self'; " : ""}style-src 'self'; img-src 'self'; form-action ${["'self'", ...formTargets].join(" ")}; base-uri 'none'; frame-ancestors 'none'`,
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
       // The URL contains a signed request. A stricter policy would make browsers submit forms with `Origin: null`.
@@ -35,11 +35,12 @@ export class ErrorPage extends Data.TaggedError("ErrorPage")<{
   }
 }
 
-export const otherSite = ErrorPage.of(
-  400,
-  "This form came from another site",
-  "Go back to the app and connect it again."
-)
+export const otherSite = (origin: string) =>
+  ErrorPage.of(
+    400,
+    "This form came from another site",
+    `Quarry accepts forms only from its own pages at ${origin}. Go back and try again from there.`
+  )
 
 export const requestExpired = ErrorPage.of(
   400,

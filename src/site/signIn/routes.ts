@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import {
@@ -8,14 +9,11 @@ import {
   consentPath,
   endSessionPath,
   failurePath,
-  forgotPasswordPath,
   joinPath,
   protectedResource,
   protectedResourcePaths,
   resourceQueryOf,
-  secondFactorPath,
-  signInPath,
-  signUpPath
+  secondFactorPath
 } from "../../domain/accounts/OAuth.ts"
 import { type InvalidRequest, NotFound, type RateLimited } from "../../domain/errors.ts"
 import { apiErrorResponse } from "../../http/errors.ts"
@@ -29,11 +27,11 @@ import type { TrustedProxies } from "../../services/accounts/TrustedProxies.ts"
 import type { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import type { Ids } from "../../services/Ids.ts"
 import { Deployment } from "../../services/operations/Deployment.ts"
-import { passkeyScriptPath, stylePath } from "../html/pages.ts"
-import { passkeyScript } from "../html/passkeyScript.ts"
+import { scriptPath, stylePath } from "../html/pages.ts"
 import { style } from "../html/style.ts"
 import * as choosePassword from "./choosePassword.ts"
 import * as consent from "./consent.ts"
+import type { Folder } from "./destination.ts"
 import * as endSession from "./endSession.ts"
 import * as failure from "./failure.ts"
 import * as forgotPassword from "./forgotPassword.ts"
@@ -60,6 +58,18 @@ type Handler = Effect.Effect<
 >
 
 const appsNotOffered = apiErrorResponse(new NotFound({ message: "This deployment does not support connecting apps." }))
+
+const script = readFileSync(new URL("../html/signIn.js", import.meta.url), "utf8")
+
+/** The pages that sign in to a folder's destinations. */
+const entrances = (folder: Folder) =>
+  Object.entries({ "sign-in": signIn, "sign-up": signUp, "forgot-password": forgotPassword }).flatMap(
+    ([name, { show, submit }]): ReadonlyArray<readonly ["GET" | "POST", `/${string}`, Handler]> => [
+      ["GET", `${folder}/${name}`, show(folder)],
+      ["GET", `${folder}/${name}/`, show(folder)],
+      ["POST", `${folder}/${name}`, submit(folder)]
+    ]
+  )
 
 const metadataResponse = (document: object) =>
   HttpServerResponse.jsonUnsafe(document, {
@@ -94,12 +104,6 @@ export const layer = Layer.unwrap(
     }
 
     return Layer.mergeAll(
-      HttpRouter.add("GET", signInPath, appPage(signIn.show)),
-      HttpRouter.add("POST", signInPath, appPage(signIn.submit)),
-      HttpRouter.add("GET", signUpPath, appPage(signUp.show)),
-      HttpRouter.add("POST", signUpPath, appPage(signUp.submit)),
-      HttpRouter.add("GET", forgotPasswordPath, appPage(forgotPassword.show)),
-      HttpRouter.add("POST", forgotPasswordPath, appPage(forgotPassword.submit)),
       HttpRouter.add("GET", consentPath, appPage(consent.show)),
       HttpRouter.add("POST", consentPath, appPage(consent.submit)),
       HttpRouter.add("GET", failurePath, appPage(failure.show)),
@@ -112,7 +116,9 @@ export const layer = Layer.unwrap(
       HttpRouter.add("GET", joinPath, page(join.show)),
       HttpRouter.add("POST", joinPath, page(join.submit)),
       HttpRouter.add("GET", stylePath, asset(style, "text/css")),
-      HttpRouter.add("GET", passkeyScriptPath, asset(passkeyScript, "text/javascript")),
+      HttpRouter.add("GET", scriptPath, asset(script, "text/javascript")),
+      ...entrances("/oauth").map(([method, path, handler]) => HttpRouter.add(method, path, appPage(handler))),
+      ...entrances("/dashboard").map(([method, path, handler]) => HttpRouter.add(method, path, page(handler))),
       ...metadata(protectedResourcePaths, (url) => protectedResource(origin, resourceQueryOf(url))),
       ...metadata(authorizationServerPaths, () => authorizationServer(origin))
     )

@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import { appQueryOf } from "../../domain/accounts/OAuth.ts"
 import { limitByAddress } from "../../http/middleware/addressLimit.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
@@ -11,16 +10,15 @@ import { pageResponse, redirectResponse } from "./responses.ts"
 export const show = Effect.gen(function* () {
   yield* limitByAddress(yield* RateLimiter)
   const next = yield* readNext(new URLSearchParams(yield* queryText).get("next"))
-  return pageResponse(pages.secondFactor({ next, app: appQueryOf(next) }))
+  return pageResponse(pages.secondFactor({ next }))
 })
 
 export const submit = Effect.gen(function* () {
   const form = yield* readForm
   const next = yield* readNext(form.get("next"))
-  const app = appQueryOf(next)
   const code = secretIn(form, "code")
   return yield* (yield* SignIn).withCode(yield* currentBrowser, { code, returnPath: next }).pipe(
     Effect.map(redirectResponse),
-    Effect.catch((error) => Effect.succeed(errorResponse(error, (notice) => pages.secondFactor({ next, app, notice }))))
+    Effect.catch((error) => Effect.succeed(errorResponse(error, (notice) => pages.secondFactor({ next, notice }))))
   )
 })

@@ -1,39 +1,26 @@
 import { Effect, Redacted } from "effect"
-import { signInPath, signUpPath } from "../../domain/accounts/OAuth.ts"
 import { SignIn } from "../../services/accounts/SignIn.ts"
 import { Ids } from "../../services/Ids.ts"
 import * as pages from "../html/pages.ts"
-import { authorizationRequestIn, canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
-import { currentBrowser, queryText, readForm, secretIn } from "./browser.ts"
+import { currentBrowser, secretIn } from "./browser.ts"
+import { type Folder, requestedDestination, submittedDestination } from "./destination.ts"
 import { errorResponse } from "./errorResponse.ts"
 import { pageResponse, redirectResponse } from "./responses.ts"
 import { formTargetsOf } from "./signIn.ts"
 
-export const show = Effect.gen(function* () {
-  const { request } = yield* readAuthorizationRequest(canonicalQuery(yield* queryText))
+export const show = Effect.fnUntraced(function* (folder: Folder) {
+  const destination = yield* requestedDestination(folder)
   const signIn = yield* SignIn
   return signIn.signUpMode === "closed"
-    ? signUpClosed
-    : pageResponse(pages.signUp({ ...signIn, request }), { formTargets: formTargetsOf(signIn.providers) })
+    ? signUpClosed(destination)
+    : pageResponse(pages.signUp({ ...signIn, destination }), { formTargets: formTargetsOf(signIn.providers) })
 })
 
-const signUpClosed = pageResponse(
-  pages.message(
-    "Sign-up is closed",
-    "Ask the operator of this server for an account. If you have one, go back and sign in."
-  )
-)
-
-const confirmationSent = (email: string, query: string) =>
+const signUpClosed = (destination: pages.Destination) =>
   pageResponse(
-    pages.message(
-      "Check your email",
-      `We sent a link to ${email}. Open it to confirm your address and choose a password. The link expires in one hour.`,
-      [
-        { text: "Back to sign-in", path: `${signInPath}?${query}` },
-        { text: "Send another link", path: `${signUpPath}?${query}` }
-      ]
-    )
+    pages.message("Sign-up is closed", "Ask the operator of this server for an account.", [
+      { text: "Sign in", path: pages.linkTo("sign-in", destination) }
+    ])
   )
 
 const unguessableBytes = 24
@@ -45,27 +32,27 @@ const passwordOf = Effect.fnUntraced(function* (form: URLSearchParams, deliversE
   return Redacted.make(Buffer.from(bytes).toString("hex"))
 })
 
-export const submit = Effect.gen(function* () {
-  const form = yield* readForm
-  const { request } = yield* authorizationRequestIn(form)
+export const submit = Effect.fnUntraced(function* (folder: Folder) {
+  const { destination, form } = yield* submittedDestination(folder)
   const signIn = yield* SignIn
   const email = form.get("email") ?? ""
+  // Identical for an address that already has an account, so that it does not reveal which addresses do.
+  const confirmationSent = () =>
+    pageResponse(pages.linkSent({ page: "sign-up", destination, email, isByEmail: true, isAgain: form.has("again") }))
   return yield* signIn
     .signUp(yield* currentBrowser, {
       email,
       password: yield* passwordOf(form, signIn.deliversEmails),
-      authorizationRequest: request.query,
-      returnPath: `${signInPath}?${request.query}`
+      authorizationRequest: destination.app?.query,
+      returnPath: destination.path
     })
     .pipe(
-      Effect.map((redirect) =>
-        redirect === undefined ? confirmationSent(email, request.query) : redirectResponse(redirect)
-      ),
+      Effect.map((redirect) => (redirect === undefined ? confirmationSent() : redirectResponse(redirect))),
       Effect.catch((error) =>
         Effect.succeed(
           errorResponse(
             error,
-            (notice) => pages.signUp({ ...signIn, request, email, notice }),
+            (notice) => pages.signUp({ ...signIn, destination, email, notice }),
             formTargetsOf(signIn.providers)
           )
         )

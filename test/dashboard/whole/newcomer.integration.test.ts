@@ -113,7 +113,7 @@ Dashboard.describeDashboard("the newcomer", (it) => {
           const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
           return 0.2126 * r + 0.7152 * g + 0.0722 * b
         }
-        const [a, b] = [getComputedStyle(document.activeElement).outlineColor, getComputedStyle(document.querySelector(".entry > main")).backgroundColor].map(luminance)
+        const [a, b] = [getComputedStyle(document.activeElement).outlineColor, getComputedStyle(document.querySelector("main")).backgroundColor].map(luminance)
         return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
       })()`
       yield* Effect.promise(async () => {

@@ -55,7 +55,10 @@ const queries: ReadonlyArray<readonly [string, Record<string, string>]> = [
   ["/oauth/consent", {}],
   ["/oauth/confirm", {}],
   ["/oauth/forgot-password", {}],
-  ["/oauth/error", {}]
+  ["/oauth/error", {}],
+  ["/dashboard/sign-in", {}],
+  ["/dashboard/sign-up", {}],
+  ["/dashboard/forgot-password", {}]
 ]
 
 const forms: ReadonlyArray<readonly [string, Record<string, string>]> = [
@@ -66,7 +69,10 @@ const forms: ReadonlyArray<readonly [string, Record<string, string>]> = [
   ["/oauth/sign-up", own],
   ["/oauth/consent", own],
   ["/oauth/confirm", own],
-  ["/oauth/forgot-password", own]
+  ["/oauth/forgot-password", own],
+  ["/dashboard/sign-in", own],
+  ["/dashboard/sign-up", own],
+  ["/dashboard/forgot-password", own]
 ]
 
 describe("R70 over sockets", () => {

@@ -167,13 +167,13 @@ describe("the pages where people let apps in", () => {
         for (const part of ["default-src 'none'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]) {
           assert.include(policy, part)
         }
-        // Only the page that offers passkeys has a script, which is a file of this deployment.
+        // Only pages that sign in have a script, which is a file of this deployment.
         assert.strictEqual(/script-src ([^;]*)/.exec(policy)?.[1], text.includes("<script") ? "'self'" : undefined)
         assert.strictEqual(headers.get("x-frame-options"), "DENY")
         assert.strictEqual(headers.get("cache-control"), "no-store")
         assert.strictEqual(headers.get("referrer-policy"), "same-origin")
         assert.isNotNull(headers.get("x-request-id"))
-        assert.notMatch(text, /<script(?! src="\/oauth\/passkey\.js" defer><\/script>)|style=|\son\w+=/)
+        assert.notMatch(text, /<script(?! src="\/oauth\/sign-in\.js" defer [^<>]*><\/script>)|style=|\son\w+=/)
       }
     }).pipe(Effect.provide(layer))
   )
@@ -265,7 +265,7 @@ describe("the pages where people let apps in", () => {
       assert.include(mailed.text, "Check your email")
       const refused = yield* send("taken@example.com")
       assert.strictEqual(refused.status, 400)
-      assert.include(refused.text, "The email already has an account.")
+      assert.include(refused.text, "The address already has an account.")
     }).pipe(Effect.provide(layer))
   )
 
@@ -546,6 +546,161 @@ describe("the pages where people let apps in", () => {
   )
 })
 
+/** A deployment that notes where its sign-in leads, at an address where apps cannot be connected. */
+const noting = (paths: Array<unknown>, signUpMode: SignUpMode = "open") =>
+  layerAt(
+    "http://quarry.test",
+    Layer.mock(SignIn, {
+      providers: [{ id: "github", name: "GitHub", formTarget: "https://github.com" }],
+      hasPasswords: true,
+      deliversEmails: true,
+      signUpMode,
+      withPassword: (_, { authorizationRequest, password, returnPath }) => {
+        if (Redacted.value(password) !== "right") return Effect.fail(new InvalidCredentials())
+        paths.push(["password", authorizationRequest, returnPath])
+        return redirectTo(returnPath)
+      },
+      signUp: (_, { authorizationRequest, returnPath }) =>
+        Effect.sync(() => void paths.push(["sign-up", authorizationRequest, returnPath])),
+      atProvider: (_, provider, { failurePath, returnPath }) => {
+        paths.push([provider, failurePath, returnPath])
+        return redirectTo("https://github.com/login")
+      },
+      requestPasswordReset: (_, { returnPath }) => Effect.sync(() => void paths.push(["reset", returnPath]))
+    })
+  )
+
+const plain = (fields: Record<string, string>) => form(fields, { origin: "http://quarry.test" })
+
+describe("the same pages, before the dashboard", () => {
+  it.effect("are there without apps, with or without a slash, and are kept by nobody", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const [path, heading] of [
+        ["sign-in", "Sign in"],
+        ["sign-up", "Create an account"],
+        ["forgot-password", "Forgot your password?"]
+      ] as const) {
+        for (const slash of ["", "/"]) {
+          const { headers, status, text } = yield* api.get(`/dashboard/${path}${slash}?next=%2Fdashboard%2Flog`)
+          assert.strictEqual(status, 200)
+          assert.include(text, `<h1>${heading}</h1>`)
+          assert.include(text, `action="/dashboard/${path}"`)
+          assert.include(
+            text,
+            "/dashboard/sign-in?next=%2Fdashboard%2Flog".replace("sign-in", path === "sign-in" ? "sign-up" : "sign-in")
+          )
+          assert.strictEqual(headers.get("cache-control"), "no-store")
+          const policy = headers.get("content-security-policy") ?? ""
+          for (const part of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"]) {
+            assert.include(policy, part)
+          }
+        }
+      }
+    }).pipe(Effect.provide(noting([])))
+  )
+
+  it.effect("lead on to the page of the dashboard that the person wanted, and to no other address", () => {
+    const paths: Array<unknown> = []
+    return Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const send = (path: string, fields: Record<string, string>) =>
+        api.send("POST", `/dashboard/${path}`, plain({ email: "ada@example.com", ...fields }))
+      const request = "next=%2Fdashboard%2Flog%3Ftarget%3Dpage"
+      const wanted = "/dashboard/log?target=page"
+      const signedIn = yield* send("sign-in", { request, password: "right" })
+      assert.deepStrictEqual([signedIn.status, signedIn.headers.get("location")], [303, wanted])
+      yield* send("sign-in", { request, provider: "github" })
+      yield* send("sign-in", { request: `next=/dashboard/log?${"x".repeat(1600)}`, provider: "github" })
+      yield* send("sign-up", { request })
+      yield* send("forgot-password", { request })
+      const failure = "/dashboard/sign-in?failed=github"
+      assert.deepStrictEqual(paths, [
+        ["password", undefined, wanted],
+        ["github", failure, wanted],
+        ["github", failure, "/dashboard"],
+        ["sign-up", undefined, wanted],
+        ["reset", wanted]
+      ])
+      for (const next of [
+        "",
+        "//evil.example/dashboard",
+        "https://evil.example/dashboard",
+        "/dashboards",
+        "/oauth/consent?a=b",
+        "/dashboard/../docs",
+        "javascript:alert(1)"
+      ]) {
+        const query = String(new URLSearchParams({ next }))
+        const answer = yield* send("sign-in", { request: query, password: "right" })
+        assert.strictEqual(answer.headers.get("location"), "/dashboard", next)
+        assert.include((yield* api.get(`/dashboard/sign-in?${query}`)).text, 'name="request" value=""', next)
+      }
+    }).pipe(Effect.provide(noting(paths)))
+  })
+
+  it.effect("say what is wrong and keep the address, and refuse forms of other sites", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const fields = { request: "next=/dashboard/log", email: "ada@example.com", password: "tr0ub4dor" }
+      const refused = yield* api.send("POST", "/dashboard/sign-in", plain(fields))
+      assert.strictEqual(refused.status, 401)
+      for (const part of [
+        "is incorrect",
+        'value="ada@example.com"',
+        'value="next=%2Fdashboard%2Flog"',
+        'autofocus aria-describedby="notice"'
+      ]) {
+        assert.include(refused.text, part)
+      }
+      assert.notInclude(refused.text, "tr0ub4dor")
+      const foreign = yield* api.send("POST", "/dashboard/sign-in", form({ ...fields, password: "right" }))
+      assert.deepStrictEqual([foreign.status, foreign.headers.get("location")], [400, null])
+      assert.include(foreign.text, "its own pages at http://quarry.test")
+    }).pipe(Effect.provide(noting([])))
+  )
+
+  it.effect("send another link by one button, and say so", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      for (const path of ["sign-up", "forgot-password"]) {
+        const send = (fields: Record<string, string>) =>
+          api.send("POST", `/dashboard/${path}`, plain({ request: "", email: "ada@example.com", ...fields }))
+        const first = yield* send({})
+        assert.include(first.text, "Check your email")
+        assert.include(first.text, '<input type="hidden" name="email" value="ada@example.com">')
+        assert.notInclude(first.text, "We sent another link")
+        assert.include((yield* send({ again: "true" })).text, "We sent another link")
+      }
+    }).pipe(Effect.provide(noting([])))
+  )
+
+  it.effect("say why a provider opened no session, in words of ours alone", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.make
+      const notice = Effect.fnUntraced(function* (query: Record<string, string>) {
+        const { text } = yield* api.get(`/dashboard/sign-in?${new URLSearchParams(query)}`)
+        return /role="alert" id="notice">([^<]*)/.exec(text)?.[1]
+      })
+      assert.include(yield* notice({ failed: "github", error: "SIGN_UP_REFUSED" }), "cannot sign up here")
+      for (const error of ["access_denied", "__proto__", evil, ""]) {
+        const words = "Signing in with GitHub failed. Try again or use a password."
+        assert.strictEqual(yield* notice({ failed: "github", error }), words)
+      }
+      assert.isUndefined(yield* notice({ failed: "google", error: "SIGN_UP_REFUSED" }))
+    }).pipe(Effect.provide(noting([])))
+  )
+
+  it.effect("R65: a closed sign-up leads back to the sign-in", () =>
+    Effect.gen(function* () {
+      const { text } = yield* (yield* TestApi.make).get("/dashboard/sign-up?next=/dashboard/log")
+      assert.include(text, "Sign-up is closed")
+      assert.include(text, 'href="/dashboard/sign-in?next=%2Fdashboard%2Flog"')
+      assert.notInclude(text, "<form")
+    }).pipe(Effect.provide(noting([], "closed")))
+  )
+})
+
 describe("what apps ask", () => {
   it.effect("finds the metadata at the addresses that clients try, from any page", () =>
     Effect.gen(function* () {
@@ -652,7 +807,15 @@ describe("what apps ask", () => {
 })
 
 describe("R27: forms are limited by client address", () => {
-  for (const path of ["/oauth/sign-in", "/oauth/sign-up", "/oauth/consent", "/oauth/forgot-password"]) {
+  for (const path of [
+    "/oauth/sign-in",
+    "/oauth/sign-up",
+    "/oauth/consent",
+    "/oauth/forgot-password",
+    "/dashboard/sign-in",
+    "/dashboard/sign-up",
+    "/dashboard/forgot-password"
+  ]) {
     it.effect(path, () =>
       Effect.gen(function* () {
         const api = yield* TestApi.make

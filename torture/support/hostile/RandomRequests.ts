@@ -128,6 +128,12 @@ const undocumented: Readonly<Record<string, string>> = {
   "POST /oauth/sign-up": "request email password",
   "GET /oauth/forgot-password": "client_id redirect_uri sig exp",
   "POST /oauth/forgot-password": "request email",
+  "GET /dashboard/sign-in": "next failed error",
+  "POST /dashboard/sign-in": "request email password provider",
+  "GET /dashboard/sign-up": "next",
+  "POST /dashboard/sign-up": "request email password again",
+  "GET /dashboard/forgot-password": "next",
+  "POST /dashboard/forgot-password": "request email again",
   "GET /oauth/confirm": "token callbackURL",
   "POST /oauth/confirm": "token password next",
   "GET /oauth/consent": "client_id redirect_uri sig exp",
@@ -170,7 +176,8 @@ const toolCall: JsonSchema = {
   }
 }
 
-const isForm = (path: string): boolean => /^\/oauth\/|\/token$|\/revoke$|\/unsubscribe$/.test(path)
+const isForm = (path: string): boolean =>
+  /^\/oauth\/|^\/dashboard\/(?:sign-|forgot-)|\/token$|\/revoke$|\/unsubscribe$/.test(path)
 
 const jsonType = "application/json"
 export const formType = "application/x-www-form-urlencoded"
