@@ -39,8 +39,8 @@ export const crowdInQuarry = (databaseUrl: string, count: number): Effect.Effect
              'key_' || lpad(to_hex($2::bigint + number), 32, '0') as key_id, digest
            from unnest($1::bytea[]) with ordinality as t (digest, number)
          ), account as (
-           insert into accounts (id, email, plan, quota, concurrency, created_at)
-           select account_id, account_id || '@bench.test', 'custom', 1000000000, 10000, now() from member
+           insert into accounts (id, email, plan, quota, concurrency, quota_agreed, concurrency_agreed, created_at)
+           select account_id, account_id || '@bench.test', 'custom', 1000000000, 10000, true, true, now() from member
          ), wallet as (
            insert into wallets (account_id) select account_id from member
          )

@@ -1,13 +1,17 @@
 /** Larger pieces are kept as they arrive and copied only once. */
 const largeBytes = 4 * 1024
 
-const blockBytes = 64 * 1024
+/** Blocks double up to the maximum, because most bodies have a few kilobytes and a large block takes 4 µs to allocate. */
+const firstBlockBytes = 8 * 1024
+const maxBlockBytes = 64 * 1024
+
+const empty = Buffer.alloc(0)
 
 /** Collects the pieces of a body. Small ones share blocks: a list of one-byte pieces takes a hundred times the space. */
 export class Bytes {
   length = 0
   private parts: Array<Buffer> = []
-  private block: Buffer = Buffer.alloc(0)
+  private block: Buffer = empty
   /** The part of the block that is not in `parts` yet. */
   private from = 0
   private to = 0
@@ -21,7 +25,8 @@ export class Bytes {
     }
     if (this.block.length - this.to < piece.length) {
       this.closePart()
-      this.block = Buffer.allocUnsafeSlow(blockBytes)
+      const bytes = Math.min(Math.max(firstBlockBytes, 2 * this.block.length), maxBlockBytes)
+      this.block = Buffer.allocUnsafe(bytes)
       this.from = 0
       this.to = 0
     }
@@ -30,7 +35,7 @@ export class Bytes {
 
   get whole(): Buffer {
     this.closePart()
-    const [first = Buffer.alloc(0)] = this.parts
+    const [first = empty] = this.parts
     if (this.parts.length <= 1) return first
     const whole = Buffer.concat(this.parts, this.length)
     this.parts = [whole]

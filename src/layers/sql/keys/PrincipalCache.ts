@@ -63,6 +63,7 @@ interface Deps {
   readonly clock: StoreClock["Service"]
   readonly scope: Scope.Scope
   readonly read: (digests: KeyDigests) => Effect.Effect<PrincipalRow | null>
+  readonly touch: (keyId: string) => Effect.Effect<unknown>
 }
 
 const principalRows = rowsOf(PrincipalRow)
@@ -91,20 +92,37 @@ const principals = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) => {
   })
 }
 
-/** Runs in its own fiber. If it fails, only the date of the last use is outdated. */
-const touch = ({ scope, sql }: Deps, keyId: string, now: number) =>
-  sql`
-    update api_keys set last_used_at = ${new Date(now)}
-    where id = ${keyId} and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
-  `.pipe(
+/**
+ * Writes the dates of the last use of many keys together. With many rarely used keys, each search is a first use. Keys
+ * locked by another process are left out, because it writes the same.
+ */
+const touches = (sql: SqlClient.SqlClient, clock: StoreClock["Service"]) =>
+  makeGroupCommit<string, string>({
+    name: "api_keys_used",
+    ownerOf: (keyId) => keyId,
+    maxBatch: maxReadTogether,
+    maxPerOwner: 1,
+    run: Effect.fnUntraced(function* (keyIds) {
+      const now = yield* storeTime(clock)
+      yield* sql`
+        update api_keys set last_used_at = ${new Date(now)}
+        where id in (
+          select id from api_keys
+          where id = any (${keyIds}::text[]) and (last_used_at is null or last_used_at <= ${new Date(now - lastUsedStepMs)})
+          for update skip locked
+        )`
+      return keyIds
+    })
+  })
+
+/** Does not wait for the write. If it fails, only the date is outdated. */
+const noteUse = Effect.fnUntraced(function* ({ clock, scope, touch }: Deps, { key_id, last_used_at }: PrincipalRow) {
+  if (last_used_at !== null && last_used_at.getTime() > (yield* storeTime(clock)) - lastUsedStepMs) return
+  yield* touch(key_id).pipe(
     Effect.catchCause((cause) => Effect.logDebug("A key's last use could not be recorded.", cause)),
     untraced,
     Effect.forkIn(scope)
   )
-
-const noteUse = Effect.fnUntraced(function* (deps: Deps, { key_id, last_used_at }: PrincipalRow) {
-  const now = yield* storeTime(deps.clock)
-  if (last_used_at === null || last_used_at.getTime() <= now - lastUsedStepMs) yield* touch(deps, key_id, now)
 })
 
 const renewDigest = (
@@ -196,7 +214,14 @@ export const makePrincipalCache = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PrincipalCache, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const deps: Deps = { sql, clock, pepper, scope, read: yield* principals(sql, clock) }
+  const deps: Deps = {
+    sql,
+    clock,
+    pepper,
+    scope,
+    read: yield* principals(sql, clock),
+    touch: yield* touches(sql, clock)
+  }
   let renewing = false
 
   const lookups: Lookups = yield* Cache.makeWith(load(deps), {

@@ -1,11 +1,11 @@
 import { assert, type Vitest } from "@effect/vitest"
-import { Effect, Redacted, Result } from "effect"
+import { Clock, Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { isSecret, makeSecret } from "../../../../src/domain/keys/ApiKey.ts"
 import { Accounts } from "../../../../src/services/accounts/Accounts.ts"
 import type { Ledger } from "../../../../src/services/credits/Ledger.ts"
 import { Ids } from "../../../../src/services/Ids.ts"
-import { KeyStore } from "../../../../src/services/keys/KeyStore.ts"
+import { KeyStore, lastUsedStepMs } from "../../../../src/services/keys/KeyStore.ts"
 import { makeAccount } from "../../../support/api/searches.ts"
 import { Backdoor } from "../../../support/stores/Backdoor.ts"
 
@@ -65,6 +65,37 @@ export const keyStoreConformance = (it: Vitest.MethodsNonLive<Accounts | Backdoo
         assert.strictEqual((yield* Effect.flip(keys.revoke(id)))._tag, "not_found")
         assert.strictEqual((yield* Effect.flip(keys.rotate(id)))._tag, "not_found")
       }
+    })
+  )
+
+  it.effect("the last use of each key is known to the minute, also of keys that are used together", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const account = yield* makeAccount({ plan: "starter" })
+      const issued = yield* Effect.forEach([1, 2, 3], (number) =>
+        keys.create(account.id, { label: `${number}`, mode: "live" })
+      )
+      const unused = yield* keys.create(account.id, { label: "unused", mode: "live" })
+      const use = Effect.forEach(issued, ({ secret }) => keys.authenticate(secret), {
+        concurrency: "unbounded",
+        discard: true
+      })
+      const lastUses = Effect.map(keys.list(account.id), (all) => new Map(all.map((key) => [key.id, key.lastUsedAt])))
+      const usedSince = (ms: number) =>
+        Effect.repeat(lastUses, {
+          until: (uses) => issued.every(({ key }) => (uses.get(key.id) ?? Number.NEGATIVE_INFINITY) >= ms)
+        })
+      const start = yield* Clock.currentTimeMillis
+      yield* use
+      const first = yield* usedSince(start)
+      assert.isUndefined(first.get(unused.key.id))
+      // Within the same minute, a use changes nothing.
+      yield* TestClock.adjust("30 seconds")
+      yield* use
+      yield* TestClock.adjust("31 seconds")
+      assert.deepStrictEqual(yield* lastUses, first)
+      yield* use
+      yield* usedSince(start + lastUsedStepMs)
     })
   )
 
