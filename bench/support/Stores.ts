@@ -20,9 +20,18 @@ export interface Stores {
 }
 
 /** Changes to Debian's defaults: memory for the working set, no checkpoints during a run, and more connections. */
-const settings = { shared_buffers: "256MB", max_wal_size: "4GB", checkpoint_timeout: "1h", max_connections: "200" }
+const settings = {
+  shared_buffers: "256MB",
+  max_wal_size: "4GB",
+  checkpoint_timeout: "1h",
+  max_connections: "200",
+  // bench/profile.ts tracks its own database.
+  shared_preload_libraries: "pg_stat_statements",
+  "pg_stat_statements.track": "none"
+}
 
-const query = <Row>(url: string, text: string) =>
+/** The cast to `Row`: the caller knows the columns of its statement. */
+export const query = <Row>(url: string, text: string) =>
   Effect.promise(async () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()

@@ -83,6 +83,14 @@ const memberBoundsFiles = [
   "functions/credits/ledger_sweep.sql"
 ]
 
+/** Functions that Postgres must not compile (`jit`). */
+const uncompiledFiles = [
+  "functions/credits/ledger_reserve.sql",
+  "functions/credits/ledger_settle.sql",
+  "functions/credits/ledger_settle_part.sql",
+  "functions/credits/ledger_sweep.sql"
+]
+
 const migrations: Readonly<Record<string, Migration>> = {
   "0001_initial": Effect.forEach(initialFiles, runFile, { discard: true }),
   "0002_app_use": runFile("app_use.sql"),
@@ -98,7 +106,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0010_operators": Effect.forEach(["console.sql", "functions/accounts/account_events.sql"], runFile, {
     discard: true
   }),
-  "0011_provider_pauses": Effect.forEach(["provider_pauses.sql", "operator_reads.sql"], runFile, { discard: true })
+  "0011_provider_pauses": Effect.forEach(["provider_pauses.sql", "operator_reads.sql"], runFile, { discard: true }),
+  "0012_uncompiled": Effect.forEach(uncompiledFiles, runFile, { discard: true })
 }
 
 /** May take hours but must not wait for a lock, behind which other statements queue. `runAll` retries it. */

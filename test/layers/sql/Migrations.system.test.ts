@@ -34,7 +34,8 @@ const allMigrations: ReadonlyArray<readonly [id: number, name: string]> = [
   [8, "second_factors"],
   [9, "sign_in_places"],
   [10, "operators"],
-  [11, "provider_pauses"]
+  [11, "provider_pauses"],
+  [12, "uncompiled"]
 ]
 
 /** What a newer version may do to a store that older replicas are using: add, and replace with the same signature. */

@@ -36,4 +36,14 @@ describe("SQL functions", () => {
       []
     )
   })
+
+  it("are not compiled by Postgres where a plan is forbidden, because a forbidden plan costs enough for it", () => {
+    const { functions } = parse(textsOf(".sql", /--.*$/gm))
+    const forbidding = [...functions].filter(([, text]) => text.includes("set enable_seqscan = off"))
+    assert.isAbove(forbidding.length, 3)
+    assert.deepStrictEqual(
+      forbidding.filter(([, text]) => !text.includes("set jit = off")).map(([name]) => name),
+      []
+    )
+  })
 })

@@ -41,7 +41,7 @@ returns table (
   budget_credits bigint, budget_period text, budget_spent bigint, answer bytea
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set jit = off
 set enable_mergejoin = off set enable_material = off set lock_timeout = '2s'
 as $$
 #variable_conflict use_variable

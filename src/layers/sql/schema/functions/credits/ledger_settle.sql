@@ -14,7 +14,7 @@ create or replace function ledger_settle(
 )
 returns table (n bigint, charged bigint, balance bigint)
 language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set jit = off
 set enable_mergejoin = off set enable_material = off set lock_timeout = '2s'
 as $$
 #variable_conflict use_column
