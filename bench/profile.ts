@@ -96,11 +96,10 @@ const table = (heading: string, sums: Iterable<readonly [string, number]>, searc
     ""
   ].join("\n")
 
-/** The JSON of a complete file. The cast holds because support/profiler.ts wrote it. */
+/** Waits for a file and reads its JSON. The cast holds because support/profiler.ts wrote it. */
 const written = <Profile>(file: string): Effect.Effect<Profile> =>
   Effect.gen(function* () {
     while (!existsSync(file)) yield* Effect.sleep("100 millis")
-    yield* Effect.sleep("500 millis")
     const profile = JSON.parse(readFileSync(file, "utf8")) as Profile
     rmSync(file)
     return profile

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs"
+import { renameSync, writeFileSync } from "node:fs"
 import { Session } from "node:inspector/promises"
 import { tmpdir } from "node:os"
 import { isMainThread } from "node:worker_threads"
@@ -12,6 +12,11 @@ import { isMainThread } from "node:worker_threads"
 export const profileFiles = (pid: number) => {
   const file = (kind: string) => `${tmpdir()}/quarry-bench-${pid}.${kind}`
   return { cpu: file("cpuprofile"), heap: file("heapprofile") }
+}
+
+const write = (file: string, profile: object): void => {
+  writeFileSync(`${file}.part`, JSON.stringify(profile))
+  renameSync(`${file}.part`, file)
 }
 
 const cpuIntervalUs = 400
@@ -28,14 +33,14 @@ if (isMainThread && process.env.NODE_OPTIONS?.includes(import.meta.filename)) {
       await session.post("Profiler.start")
     },
     async () => {
-      writeFileSync(files.cpu, JSON.stringify((await session.post("Profiler.stop")).profile))
+      write(files.cpu, (await session.post("Profiler.stop")).profile)
       await session.post("HeapProfiler.startSampling", {
         samplingInterval: heapIntervalBytes,
         includeObjectsCollectedByMajorGC: true,
         includeObjectsCollectedByMinorGC: true
       })
     },
-    async () => writeFileSync(files.heap, JSON.stringify((await session.post("HeapProfiler.stopSampling")).profile))
+    async () => write(files.heap, (await session.post("HeapProfiler.stopSampling")).profile)
   ]
   process.on("SIGUSR2", () => void steps.shift()?.())
 }

@@ -45,6 +45,15 @@ describe("R17: the body's fields", () => {
     )
   })
 
+  it("yield to a row's own", () => {
+    const own = { query: "a", target: "beta_search", geo: "fr", num: 2 }
+    const fields = { target: "gamma_search", geo: "de", locale: "de-de", num: 5 }
+    assert.deepStrictEqual(
+      parseBulk({ ...fields, queries: [own] }),
+      parseBulk({ queries: [{ ...own, locale: "de-de" }] })
+    )
+  })
+
   it("num: anything but a whole number from 1 to 20 fails the body, with any rows", () => {
     const wrong = fc.oneof(fc.integer({ max: 0 }), fc.integer({ min: 21 }), some<unknown>("5", 1.5, null, [], {}, true))
     fc.assert(
