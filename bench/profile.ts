@@ -175,16 +175,12 @@ const main = Effect.gen(function* () {
   yield* Effect.sleep("1 second")
   const traced = yield* load(seconds)
   yield* Console.log(table("system calls", yield* Fiber.join(tracing), traced.searches, 2))
-  const inPostgres = spent.map(({ ms, query }): readonly [string, number] => [query.replaceAll("|", "\\|"), ms * 1000])
-  yield* Console.log(table("statement, µs in Postgres", inPostgres, plain.searches, 1))
-  yield* Console.log(
-    table(
-      "statement, calls",
-      spent.map(({ calls, query }): readonly [string, number] => [query.replaceAll("|", "\\|"), Number(calls)]),
-      plain.searches,
-      3
-    )
-  )
+  const ofStatements = (figure: (statement: Statement) => number) =>
+    spent.map((statement): readonly [string, number] => [statement.query.replaceAll("|", "\\|"), figure(statement)])
+  const us = ofStatements(({ ms }) => ms * 1000)
+  yield* Console.log(table("statement, µs in Postgres", us, plain.searches, 1))
+  const calls = ofStatements(({ calls }) => Number(calls))
+  yield* Console.log(table("statement, calls", calls, plain.searches, 3))
 }).pipe(
   Effect.scoped,
   Effect.catchTag("CannotRun", ({ message }) => Console.error(message))

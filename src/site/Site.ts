@@ -14,9 +14,8 @@ import { NamedTargets } from "../services/providers/NamedTargets.ts"
 import { assetResponse, immutableHeaders, revalidationHeaders } from "./assets.ts"
 import { message } from "./html/pages.ts"
 import { shellOf } from "./shell.ts"
+import { home } from "./signIn/browser.ts"
 import { pageResponse } from "./signIn/responses.ts"
-
-const home = "/dashboard"
 
 const pageHeaders = {
   "content-security-policy": [

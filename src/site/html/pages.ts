@@ -24,7 +24,7 @@ export const mark = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true"
 const problems = (origin: string): Html => html`<template data-problem="address"><h1>Open Quarry at its own address</h1>
 <p class="foot">You opened <strong data-opened></strong>, but the address of this server (<code>BASE_URL</code>) is <strong>${origin}</strong>. Signing in works only there.</p>
 <p class="buttons"><a class="button" href="${origin}">Open ${origin}</a></p>
-<p class="foot">If that address is wrong, the operator can set <code>BASE_URL</code> to the one that people open.</p></template>
+<p class="foot">If that address is wrong, the operator can set <code>BASE_URL</code> to the address that people open.</p></template>
 <template data-problem="cookies"><h1>Quarry needs cookies</h1>
 <p class="foot">Your browser blocks cookies for this site, so it cannot stay signed in. Allow them in the browser's privacy settings, then reload the page. Quarry sets only the cookie of your session.</p></template>
 `

@@ -8,7 +8,7 @@ import { ConnectedApps } from "../../services/accounts/ConnectedApps.ts"
 import { Members } from "../../services/accounts/Members.ts"
 import * as pages from "../html/pages.ts"
 import { canonicalQuery, readAuthorizationRequest } from "./authorizationRequest.ts"
-import { currentBrowser, queryText, readForm } from "./browser.ts"
+import { currentBrowser, home, queryText, readForm } from "./browser.ts"
 import { currentSession } from "./currentSession.ts"
 import { destinationOfApp } from "./destination.ts"
 import {
@@ -34,7 +34,7 @@ const enrollRedirect = (query: string) =>
 
 const notAllowed = ({ role }: SessionPrincipal) =>
   ErrorPage.of(403, "You cannot connect apps to this account", forbiddenTo(role, builders).message, [
-    { text: "Open the dashboard", path: "/dashboard" }
+    { text: "Open the dashboard", path: home }
   ])
 
 /** The page's part about the person. Fails if the person's role does not include searches. */

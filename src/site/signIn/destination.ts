@@ -49,6 +49,6 @@ export const pathsAfterProvider = ({ app, path }: Destination, provider: string)
   app === undefined
     ? {
         returnPath: path.length > maxCarriedCharacters ? home : path,
-        failurePath: `/dashboard/sign-in?${new URLSearchParams({ failed: provider })}`
+        failurePath: `${home}/sign-in?${new URLSearchParams({ failed: provider })}`
       }
     : { returnPath: `${consentPath}?${app.query}`, failurePath }

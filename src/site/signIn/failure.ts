@@ -23,7 +23,7 @@ const signInFailures: Readonly<Record<string, Texts>> = {
   ],
   [singleSignOnCode]: [
     "Use your organization's sign-in",
-    "People with this email address sign in at the identity provider. Try again with its button."
+    "People with this email address sign in at the identity provider. Use its button on the sign-in page."
   ],
   email_not_verified: ["This email address is not verified", "Verify it where you signed in, then try again."],
   account_not_linked: notLinked,

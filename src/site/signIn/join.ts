@@ -7,7 +7,7 @@ import { clientIp } from "../../http/middleware/clientAddress.ts"
 import { type Joined, Members } from "../../services/accounts/Members.ts"
 import { RateLimiter } from "../../services/credits/RateLimiter.ts"
 import * as pages from "../html/pages.ts"
-import { queryText, readForm, secretIn } from "./browser.ts"
+import { home, queryText, readForm, secretIn } from "./browser.ts"
 import { currentSession } from "./currentSession.ts"
 import { ErrorPage, pageResponse, redirectResponse } from "./responses.ts"
 
@@ -15,7 +15,7 @@ const invitationExpired = ErrorPage.of(
   400,
   "This invitation has expired",
   "An invitation works once, for seven days. Ask an owner of the account to send it again, or sign in if you have already joined.",
-  [{ text: "Sign in", path: "/dashboard" }]
+  [{ text: "Sign in", path: home }]
 )
 
 const signUpClosed = ErrorPage.of(
@@ -36,14 +36,14 @@ const responseTo = (joined: Joined) => {
   const to = (location: string) => redirectResponse({ location, cookies: [] })
   switch (joined._tag) {
     case "entered":
-      return Effect.succeed(to("/dashboard"))
+      return Effect.succeed(to(home))
     case "newPassword":
       return Effect.succeed(to(`${confirmPath}?${new URLSearchParams({ token: Redacted.value(joined.token) })}`))
     case "signIn":
       return Effect.succeed(
         pageResponse(
           pages.message("You have joined the account", "Sign in with the address that received the invitation.", [
-            { text: "Sign in", path: "/dashboard" }
+            { text: "Sign in", path: home }
           ])
         )
       )
