@@ -375,6 +375,16 @@ describe("R12: text that is not HTML", () => {
     it(`${JSON.stringify(text)} reads ${JSON.stringify(shown)}`, () => assert.strictEqual(shownText(text), shown))
   }
 
+  it("removes, replaces or keeps each code unit between two letters by what Unicode says of it", () => {
+    for (let unit = 0; unit <= 0xffff; unit++) {
+      const character = String.fromCharCode(unit)
+      const isSpace = /[\p{White_Space}\u200b\ufeff]/u.test(character)
+      const isControl = /\p{Cc}/u.test(character)
+      const shown = isSpace ? " " : isControl ? "" : character.toWellFormed()
+      assert.strictEqual(shownText(`a${character}b`), `a${shown}b`)
+    }
+  })
+
   it("has no control characters for any input, and keeps text without tags and entities", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
