@@ -47,7 +47,7 @@ const measure = Effect.fnUntraced(function* ({ queries }: Collection, respond: A
     const startedAt = performance.now()
     const after = yield* monitor.rerank(query, { provider: "index", ranking: before, cached: false }, 15_000)
     addedMs.push(performance.now() - startedAt)
-    if (!after.ranking.json.equals(before.json)) changed += 1
+    if (after.ranking.json !== before.json) changed += 1
     const urls = after.ranking.results.map((result) => result.url)
     scores.push(ndcg({ judgement: { kind: "topic", query, relevant }, urls }))
   }

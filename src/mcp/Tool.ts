@@ -27,9 +27,9 @@ export type ToolFailure =
   | UpstreamError
   | UpstreamTimeout
 
-/** `structured` is the complete answer for programs; `text` is short, for models. */
+/** `structured` is the JSON of the complete answer, for programs; `text` is short, for models. */
 export interface ToolAnswer {
-  readonly structured: Uint8Array
+  readonly structured: string
   readonly text: string
 }
 

@@ -47,28 +47,24 @@ export const resultOf = (end: CallEnd) => {
   const content = [{ type: "text" as const, text: end.text }]
   return "envelope" in end
     ? { _meta: { "quarry/error": end.envelope }, content, isError: true }
-    : { content, structuredContent: JSON.parse(Buffer.from(end.structured).toString()) }
+    : { content, structuredContent: JSON.parse(end.structured) }
 }
 
-const bytes = (text: string): Buffer => Buffer.from(text)
-
-const beforeStructured = bytes(`,"structuredContent":`)
-
 /** Copies content that is already encoded. `meta` and `extra` are what one revision of the protocol adds. */
-const writeResponse = (end: CallEnd, id: string | number, meta: object, extra: string): Uint8Array => {
+const writeResponse = (end: CallEnd, id: string | number, meta: object, extra: string): string => {
   const isError = "envelope" in end
   const allMeta = isError ? { "quarry/error": end.envelope, ...meta } : meta
   const metaText = Object.keys(allMeta).length === 0 ? "" : `"_meta":${JSON.stringify(allMeta)},`
-  const start = bytes(`{"result":{${metaText}"content":[{"type":"text","text":${JSON.stringify(end.text)}}]`)
-  const last = bytes(`${isError ? `,"isError":true` : ""}${extra}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`)
-  return Buffer.concat(isError ? [start, last] : [start, beforeStructured, end.structured, last])
+  const content = `"content":[{"type":"text","text":${JSON.stringify(end.text)}}]`
+  const outcome = isError ? `"isError":true` : `"structuredContent":${end.structured}`
+  return `{"result":{${metaText}${content},${outcome}${extra}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
 }
 
 /** Encodes a response for the `earlierRevisions`. */
-export const writeEarlier = (end: CallEnd, id: string | number): Uint8Array => writeResponse(end, id, {}, "")
+export const writeEarlier = (end: CallEnd, id: string | number): string => writeResponse(end, id, {}, "")
 
 /** Encodes a response for the `currentRevision`. */
-export const writeCurrent = (end: CallEnd, id: string | number, meta: object): Uint8Array =>
+export const writeCurrent = (end: CallEnd, id: string | number, meta: object): string =>
   writeResponse(end, id, meta, `,"resultType":"complete"`)
 
 export interface Call {
@@ -77,7 +73,7 @@ export interface Call {
   readonly principal: AccountPrincipal
   readonly progressToken: string | number | undefined
   readonly facts: MessageFacts
-  readonly write: (end: CallEnd) => Uint8Array
+  readonly write: (end: CallEnd) => string
 }
 
 const streamCall = ({ args, facts, principal, progressToken, tool, write }: Call) =>
@@ -104,6 +100,6 @@ export const answerCall = (
   const hasProgress = call.progressToken !== undefined && tool.reportsProgress === true && acceptsEvents(accept)
   if (hasProgress || wantsEvents(accept)) return streamCall(call)
   return Effect.map(traced(facts, callTool(tool, principal, args)), (end) =>
-    HttpServerResponse.uint8Array(write(end), { contentType: "application/json" })
+    HttpServerResponse.text(write(end), { contentType: "application/json" })
   )
 }

@@ -27,7 +27,7 @@ interface KeptBatch {
 }
 
 const keepBody = ({ ranking, ...body }: SearchBody): string =>
-  `{"body":${JSON.stringify(body)},"organic":${ranking.json.toString()}}`
+  `{"body":${JSON.stringify(body)},"organic":${ranking.json}}`
 
 const restoreBody = <Body extends SearchBody>({ body, organic }: KeptBody<Body>) => ({
   ...body,

@@ -17,8 +17,9 @@ import { withRetryAfter } from "../responses/retryAfter.ts"
 
 export interface BatchForm<Q, B> {
   readonly parse: (body: unknown) => Result.Result<AskedRows<Q>, InvalidRequest>
-  readonly encodeBody: (body: BatchBody<B>) => Uint8Array
-  readonly encodeLines: (lines: ReadonlyArray<BatchLineBody<B>>) => Uint8Array
+  readonly encodeBody: (body: BatchBody<B>) => ReadonlyArray<string>
+  /** Without the line break. */
+  readonly encodeLine: (line: BatchLineBody<B>) => string
 }
 
 export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: BatchForm<Q, B>) =>
@@ -41,21 +42,26 @@ export const batch = <Q, B extends AnyRowBody>(batches: Batches<Q, B>, form: Bat
     )
     return inLines
       ? wholeLinesResponse(form, settlement.body, settlement.receipt.creditsUsed)
-      : HttpServerResponse.uint8Array(form.encodeBody(settlement.body), { contentType: "application/json" })
+      : HttpServerResponse.uint8Array(bytesOf(form.encodeBody(settlement.body)), { contentType: "application/json" })
   })
 
 /** Common proxies close connections that are idle for a minute. */
 const heartbeatInterval = "10 seconds"
 
-const heartbeat: Uint8Array = Buffer.from("\n")
+const heartbeat = "\n"
 
 /** Stops compression and proxies from buffering lines. */
 const lineHeaders = { "cache-control": "no-store, no-transform", "x-accel-buffering": "no" }
 
+const bytesOf = (pieces: ReadonlyArray<string>) => Buffer.concat(pieces.map((piece) => Buffer.from(piece)))
+
+const linesOf = <Q, B>({ encodeLine }: BatchForm<Q, B>, lines: ReadonlyArray<BatchLineBody<B>>): string =>
+  lines.map((line) => `${encodeLine(line)}\n`).join("")
+
 const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
   state: RequestState,
   batches: Batches<Q, B>,
-  { encodeLines }: BatchForm<Q, B>,
+  form: BatchForm<Q, B>,
   principal: Principal,
   rows: AskedRows<Q>
 ) {
@@ -76,22 +82,18 @@ const streamed = Effect.fnUntraced(function* <Q, B extends AnyRowBody>(
       if (Option.isNone(some)) return Effect.succeed([heartbeat, false] as const)
       // Breaks the connection, so that the client does not take this for a complete batch.
       if (some.value.length === 0) return Effect.die(new Error("the batch ended without its summary"))
-      return Effect.succeed([encodeLines(some.value), some.value.at(-1)?.type === "summary"] as const)
+      return Effect.succeed([linesOf(form, some.value), some.value.at(-1)?.type === "summary"] as const)
     })
   })
-  return HttpServerResponse.stream(lines, { contentType: jsonLines, headers: lineHeaders })
+  return HttpServerResponse.stream(Stream.encodeText(lines), { contentType: jsonLines, headers: lineHeaders })
 })
 
 /** A keyed batch is charged together with its stored response, so its lines are sent together, in row order (R44). */
-const wholeLinesResponse = <Q, B>(
-  { encodeLines }: BatchForm<Q, B>,
-  { results, ...counts }: BatchBody<B>,
-  creditsUsed: number
-) => {
-  const lines = encodeLines([
+const wholeLinesResponse = <Q, B>(form: BatchForm<Q, B>, { results, ...counts }: BatchBody<B>, creditsUsed: number) => {
+  const lines = linesOf(form, [
     { type: "batch", batch_id: counts.batch_id, total: counts.total },
     ...results.map((body, index) => ({ type: "row" as const, index, body })),
     { type: "summary", ...counts, credits_used: creditsUsed }
   ])
-  return HttpServerResponse.uint8Array(lines, { contentType: jsonLines, headers: lineHeaders })
+  return HttpServerResponse.text(lines, { contentType: jsonLines, headers: lineHeaders })
 }

@@ -31,8 +31,8 @@ const encodeLine = (line: BatchLineBody<PageRowBody>): string => {
 
 const pagesForm: BatchForm<PageRequest, PageRowBody> = {
   parse: parsePages,
-  encodeBody: (body) => Buffer.from(JSON.stringify(body)),
-  encodeLines: (lines) => Buffer.from(lines.map((line) => `${encodeLine(line)}\n`).join(""))
+  encodeBody: (body) => [JSON.stringify(body)],
+  encodeLine
 }
 
 export const layer = HttpApiBuilder.group(

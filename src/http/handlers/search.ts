@@ -15,9 +15,9 @@ import { receiptOf, withQuotaHeaders } from "../responses/quota.ts"
 import { withRetryAfter } from "../responses/retryAfter.ts"
 import { SendsServerTiming } from "../responses/serverTiming.ts"
 import { type BatchForm, batch } from "./batches.ts"
-import { encodeBulk, encodeLines, searchResponse } from "./searchResponses.ts"
+import { encodeBulk, encodeLine, searchResponse } from "./searchResponses.ts"
 
-const bulkForm: BatchForm<SearchRequest, RowBody> = { parse: parseBulk, encodeBody: encodeBulk, encodeLines }
+const bulkForm: BatchForm<SearchRequest, RowBody> = { parse: parseBulk, encodeBody: encodeBulk, encodeLine }
 
 /** Responses bypass the declared schemas, which would check every row again. Contract tests cover the output. */
 export const layer = HttpApiBuilder.group(

@@ -18,7 +18,8 @@ export class AnswerStore extends BoundedStore<Answer> {
       maxBytes,
       ttlMs: Duration.toMillis(ttl),
       maxValueBytes: maxAnswerBytes,
-      sizeOf: ({ ranking }) => ranking.json.length
+      // A string with any character outside Latin-1 takes two bytes for each.
+      sizeOf: ({ ranking }) => 2 * ranking.json.length
     })
   }
 

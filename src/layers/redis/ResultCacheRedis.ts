@@ -18,9 +18,8 @@ const read = (text: string): Answer | undefined =>
     onSome: ({ organic, provider }) => ({ provider, ranking: new Ranking(organic), cached: true })
   })
 
-const end = Buffer.from("}")
-const write = ({ provider, ranking }: Answer): Buffer =>
-  Buffer.concat([Buffer.from(`{"provider":${JSON.stringify(provider)},"organic":`), ranking.json, end])
+const write = ({ provider, ranking }: Answer): string =>
+  `{"provider":${JSON.stringify(provider)},"organic":${ranking.json}}`
 
 const make = (options: {
   readonly ttl: Duration.Duration
@@ -41,7 +40,7 @@ const make = (options: {
       set: (key, answer) => {
         if (ttlMs <= 0) return Effect.void
         const value = write(answer)
-        if (value.length > maxAnswerBytes) return Effect.void
+        if (Buffer.byteLength(value) > maxAnswerBytes) return Effect.void
         // The search does not wait for the write. A later `get` of this key follows it on the same connection.
         return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
       }

@@ -38,7 +38,7 @@ export const account = Effect.map(Ledger, (ledger) =>
         balance: allowance.balance,
         resets_at: toMomentOrNull(allowance.resetsAt)
       }
-      return { structured: Buffer.from(JSON.stringify(structured)), text: textOf(structured) }
+      return { structured: JSON.stringify(structured), text: textOf(structured) }
     })
   })
 )

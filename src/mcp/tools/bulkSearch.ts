@@ -56,7 +56,7 @@ export const bulkSearch = Effect.map(Bulk, (bulk) =>
         progress === undefined
           ? (yield* bulk.run(principal, rows)).body
           : yield* runWithProgress(bulk, principal, rows, progress)
-      return { structured: encodeBulk(body), text: bulkText(toBulkResult(body), max_characters) }
+      return { structured: encodeBulk(body).join(""), text: bulkText(toBulkResult(body), max_characters) }
     })
   })
 )

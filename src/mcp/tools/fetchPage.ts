@@ -37,7 +37,7 @@ export const fetchPage = Effect.map(Pages, (pages) =>
         text: content,
         url: final_url
       } satisfies typeof Output.Encoded)
-      return { structured: Buffer.from(text), text }
+      return { structured: text, text }
     })
   })
 )

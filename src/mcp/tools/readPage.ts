@@ -38,7 +38,7 @@ export const readPage = Effect.map(Pages, (pages) =>
       const request = toPageRequest({ source: defaultSource, max_chars, ...fields })
       const { body } = yield* pages.run(principal, request)
       const page = yield* Effect.fromResult(body)
-      return { structured: Buffer.from(JSON.stringify(page)), text: textOf(page) }
+      return { structured: JSON.stringify(page), text: textOf(page) }
     })
   })
 )

@@ -31,7 +31,7 @@ export const search = Effect.map(Search, (search) =>
       const { ranking } = yield* Effect.fromResult((yield* search.run(principal, request)).body)
       const results = ranking.results.map(({ title, url }) => ({ id: url, title, url }))
       const text = JSON.stringify({ results } satisfies typeof Output.Encoded)
-      return { structured: Buffer.from(text), text }
+      return { structured: text, text }
     })
   })
 )

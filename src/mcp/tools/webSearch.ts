@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import { jsonSearchFields, searchRules, toSearch } from "../../domain/search/SearchRequest.ts"
 import { SearchResult, toSearchResult } from "../../domain/search/SearchResult.ts"
 import { describeTargets, type TargetLabels } from "../../domain/search/TargetLabels.ts"
-import { searchBytes } from "../../http/handlers/searchResponses.ts"
+import { encodeSearch } from "../../http/handlers/searchResponses.ts"
 import { NamedTargets } from "../../services/providers/NamedTargets.ts"
 import { Search } from "../../services/search/Search.ts"
 import { defaultSource, makeTool } from "../Tool.ts"
@@ -36,7 +36,7 @@ export const webSearch = Effect.map(Effect.all([Search, NamedTargets]), ([search
     call: Effect.fnUntraced(function* (principal, { max_characters = defaultCharacters, ...fields }) {
       const request = yield* Effect.fromResult(toSearch({ source: defaultSource, ...fields }))
       const body = yield* Effect.fromResult((yield* search.run(principal, request)).body)
-      return { structured: searchBytes(body), text: searchText(toSearchResult(body), max_characters) }
+      return { structured: encodeSearch(body), text: searchText(toSearchResult(body), max_characters) }
     })
   })
 )

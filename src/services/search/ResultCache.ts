@@ -2,7 +2,7 @@ import { Context, type Effect } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 
-/** Larger responses are not cached: a few of them would evict thousands of others. */
+/** Encoded in Redis, or as a string in memory. Larger responses are not cached: a few of them would evict thousands of others. */
 export const maxAnswerBytes = 262_144
 
 /** All fields that the results depend on. */

@@ -42,7 +42,7 @@ describe("kept answers", () => {
       fc.property(body, (it) => {
         const back = Result.getOrThrow(restoreSearch(keepSearch(Result.succeed(it))))
         assert.strictEqual(JSON.stringify(toSearchResult(back)), JSON.stringify(toSearchResult(it)))
-        assert.isTrue(back.ranking.json.equals(it.ranking.json))
+        assert.strictEqual(back.ranking.json, it.ranking.json)
         assert.strictEqual(back.ranking.count, it.ranking.count)
       })
     )

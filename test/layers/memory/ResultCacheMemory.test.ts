@@ -25,11 +25,11 @@ const cached = (query: string) =>
     )).cached
   })
 
-/** An answer of about `bytes` bytes. */
+/** An answer of about `bytes` bytes, two for each character. */
 const answer = (bytes: number): Answer => ({
   provider: "p",
   ranking: new Ranking([
-    { position: 1, title: "t".repeat(bytes), url: "https://a.test/", domain: "a.test", snippet: "" }
+    { position: 1, title: "t".repeat(bytes / 2), url: "https://a.test/", domain: "a.test", snippet: "" }
   ]),
   cached: false
 })
@@ -42,16 +42,9 @@ const bytesOf = (key: string, found: Answer): number => {
 }
 
 describe("ResultCacheMemory: bounds", () => {
-  it("an answer owns its bytes, and none of a pool that it shares", () => {
-    for (const bytes of [0, 100, 5_000]) {
-      const { json } = answer(bytes).ranking
-      assert.strictEqual(json.buffer.byteLength, json.length)
-    }
-  })
-
   it("400 answers of nearly 256 KiB take at most 64 MiB", () => {
     const store = new AnswerStore({ ttl, capacity: 10_000 })
-    for (let index = 0; index < 400; index++) store.set(`key ${index}`, answer(maxAnswerBytes - 200), 0)
+    for (let index = 0; index < 400; index++) store.set(`key ${index}`, answer(maxAnswerBytes - 400), 0)
     assert.isAtMost(store.bytes, 64 * 1024 * 1024)
     assert.isAbove(store.count, 250)
     assert.isDefined(store.get("key 399", 0))
