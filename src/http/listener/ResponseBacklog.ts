@@ -95,6 +95,9 @@ export const responseClassOf = (backlog: ResponseBacklog) =>
     }
 
     override end(...args: ReadonlyArray<unknown>): this {
+      // Effect has Node check the length of each body. For a body in one piece, which Effect has measured, the check costs
+      // an empty second piece: a `writev` instead of a `write`.
+      if (args.length > 0) this.strictContentLength = false
       super.end(...(args as Parameters<ServerResponse["end"]>))
       backlog.add(this)
       return this
