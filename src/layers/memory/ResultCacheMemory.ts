@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Layer, type Scope } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
-import { maxAnswerBytes, ResultCache } from "../../services/search/ResultCache.ts"
+import { answerBytes, maxAnswerBytes, ResultCache } from "../../services/search/ResultCache.ts"
 import { BoundedStore, makeSweeping } from "./BoundedStore.ts"
 
 interface Options {
@@ -18,8 +18,7 @@ export class AnswerStore extends BoundedStore<Answer> {
       maxBytes,
       ttlMs: Duration.toMillis(ttl),
       maxValueBytes: maxAnswerBytes,
-      // A string with any character outside Latin-1 takes two bytes for each.
-      sizeOf: ({ ranking }) => 2 * ranking.json.length
+      sizeOf: answerBytes
     })
   }
 

@@ -3,7 +3,7 @@ import { Duration, Effect, Layer, Option, Schema } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
 import { OrganicResult } from "../../domain/search/OrganicResult.ts"
 import { Ranking } from "../../domain/search/Ranking.ts"
-import { maxAnswerBytes, ResultCache } from "../../services/search/ResultCache.ts"
+import { answerBytes, maxAnswerBytes, ResultCache } from "../../services/search/ResultCache.ts"
 import { RedisConnection } from "./RedisConnection.ts"
 
 const Value = Schema.fromJsonString(Schema.Struct({ provider: Schema.String, organic: Schema.Array(OrganicResult) }))
@@ -38,11 +38,9 @@ const make = (options: {
             Effect.orElseSucceed(() => undefined)
           ),
       set: (key, answer) => {
-        if (ttlMs <= 0) return Effect.void
-        const value = write(answer)
-        if (Buffer.byteLength(value) > maxAnswerBytes) return Effect.void
+        if (ttlMs <= 0 || answerBytes(answer) > maxAnswerBytes) return Effect.void
         // The search does not wait for the write. A later `get` of this key follows it on the same connection.
-        return connection.send((client) => client.set(keyOf(key), value, "PX", ttlMs))
+        return connection.send((client) => client.set(keyOf(key), write(answer), "PX", ttlMs))
       }
     }
   })

@@ -2,8 +2,11 @@ import { Context, type Effect } from "effect"
 import type { Answer } from "../../domain/search/Answer.ts"
 import type { SearchRequest } from "../../domain/search/SearchRequest.ts"
 
-/** Encoded in Redis, or as a string in memory. Larger responses are not cached: a few of them would evict thousands of others. */
+/** Larger responses are not cached: a few of them would evict thousands of others. */
 export const maxAnswerBytes = 262_144
+
+/** In memory: a string with any character outside Latin-1 takes two bytes for each. */
+export const answerBytes = ({ ranking }: Answer): number => 2 * ranking.json.length
 
 /** All fields that the results depend on. */
 export const cacheKey = ({ geo, locale, num, options, page, query, safe, target }: SearchRequest): string =>
