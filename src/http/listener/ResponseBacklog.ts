@@ -2,6 +2,8 @@ import { type IncomingMessage, ServerResponse } from "node:http"
 
 interface Entry {
   bytes: number
+  /** Bytes of its text in addition to the characters, which Node counts instead. */
+  moreBytes: number
   unreadBytes: number
   /** Unix milliseconds of the last observed progress, or of the response's start. */
   progressAt: number
@@ -33,14 +35,17 @@ export class ResponseBacklog {
     this.onCut = onCut
   }
 
-  readonly add = (response: ServerResponse): void => {
-    const bytes = response.writableLength
-    if (bytes === 0 || response.destroyed) return
+  /** `piece` is what was written last. */
+  readonly add = (response: ServerResponse, piece: unknown): void => {
+    if (response.writableLength === 0 || response.destroyed) return
     const entry = this.entries.get(response)
     if (entry === undefined) response.once("close", () => this.remove(response))
+    const more = typeof piece === "string" ? Buffer.byteLength(piece) - piece.length : 0
+    const moreBytes = (entry?.moreBytes ?? 0) + more
+    const bytes = response.writableLength + moreBytes
     this.bytes += bytes - (entry?.bytes ?? 0)
     const progressAt = entry?.progressAt ?? this.nowMs()
-    this.entries.set(response, { bytes, unreadBytes: unreadBytesOf(response), progressAt })
+    this.entries.set(response, { bytes, moreBytes, unreadBytes: unreadBytesOf(response), progressAt })
     if (this.bytes > this.maxBytes) this.shrink(response)
   }
 
@@ -55,7 +60,8 @@ export class ResponseBacklog {
       const unreadBytes = unreadBytesOf(response)
       if (unreadBytes < entry.unreadBytes) entry.progressAt = now
       entry.unreadBytes = unreadBytes
-      entry.bytes = response.writableLength
+      if (response.writableLength === 0) entry.moreBytes = 0
+      entry.bytes = response.writableLength + entry.moreBytes
       this.bytes += entry.bytes
     }
   }
@@ -90,7 +96,7 @@ export const responseClassOf = (backlog: ResponseBacklog) =>
   class extends ServerResponse {
     override write(...args: ReadonlyArray<unknown>): boolean {
       const hasRoom = super.write(...(args as Parameters<ServerResponse["write"]>))
-      backlog.add(this)
+      backlog.add(this, args[0])
       return hasRoom
     }
 
@@ -99,7 +105,7 @@ export const responseClassOf = (backlog: ResponseBacklog) =>
       // an empty second piece: a `writev` instead of a `write`.
       if (args.length > 0) this.strictContentLength = false
       super.end(...(args as Parameters<ServerResponse["end"]>))
-      backlog.add(this)
+      backlog.add(this, args[0])
       return this
     }
   }
