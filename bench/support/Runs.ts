@@ -101,7 +101,7 @@ const ownCpuMs = (): number => {
 }
 
 /** Time limit for warming up a process. With a slow stub, this many searches would take many minutes. */
-const maxWarmUpRuns = 4
+const maxWarmUpRuns = 8
 
 /**
  * Runs the work until the subject's code is compiled, or, if it is already compiled, until its caches are warm. Paced

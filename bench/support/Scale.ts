@@ -37,7 +37,7 @@ export const full: Scale = {
   name: "full",
   seconds: 10,
   warmUpSeconds: 5,
-  warmUpSearches: 15_000,
+  warmUpSearches: 40_000,
   pairs: 5,
   accounts: 1000,
   memorySearches: 200_000,
