@@ -1,11 +1,18 @@
 /** Unicode White_Space, U+200B and U+FEFF (R10). JavaScript's `\s` lacks U+0085 and U+200B. */
 const whitespace = /[\p{White_Space}\u200B\uFEFF]+/gu
 
-/** Most text needs no normalization, and testing it is faster than replacing every space. */
-const irregularWhitespace = /^ | $| {2}|[[\p{White_Space}\u200B\uFEFF]--[ ]]/v
+/** Written out, because a pattern with `\p{…}` takes three times as long. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them.
+const irregular = /^ | $| {2}|[\0-\x1f\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff\ud800-\udfff]/
+
+/**
+ * True without controls, surrogates, and whitespace other than single spaces: most text, which needs no normalization.
+ * Testing it is faster than replacing every space.
+ */
+export const isRegular = (text: string): boolean => !irregular.test(text)
 
 export const normalizeWhitespace = (text: string): string =>
-  irregularWhitespace.test(text) ? text.replace(whitespace, " ").trim() : text
+  isRegular(text) ? text : text.replace(whitespace, " ").trim()
 
 const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800
 const isLowSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xdc00

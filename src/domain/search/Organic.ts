@@ -1,7 +1,7 @@
 import { decodeHTMLStrict } from "entities"
 import { getDomain } from "tldts"
 import { parseAddress } from "../net/address.ts"
-import { cutCodePoints, normalizeWhitespace } from "../text.ts"
+import { cutCodePoints, isRegular, normalizeWhitespace } from "../text.ts"
 import type { OrganicResult } from "./OrganicResult.ts"
 
 /** In UTF-16 units. Longer URLs are dropped, because a shortened URL would lead elsewhere. */
@@ -105,19 +105,12 @@ const withoutTags = (html: string): string =>
 /** Controls other than tabs and line breaks, which are whitespace. A terminal would execute some of them. */
 const control = /[^\P{Cc}\t\n\v\f\r\u0085]/gu
 
-/**
- * Controls, surrogates, and whitespace other than single spaces. Most text has none and stays as it is. Written out,
- * because a pattern with `\p{…}` takes three times as long.
- */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them.
-const irregular = /^ | $| {2}|[\0-\x1f\x7f-\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff\ud800-\udfff]/
-
 const readText = (written: string, stripTags: (text: string) => string): string => {
   const bounded = written.slice(0, maxTextUnits)
   const text = bounded.includes("<") ? stripTags(bounded) : bounded
   // Strict: without its semicolon, "&copy" is the beginning of a parameter.
   const decoded = text.includes("&") ? decodeHTMLStrict(text) : text
-  return irregular.test(decoded) ? normalizeWhitespace(decoded.toWellFormed().replace(control, "")) : decoded
+  return isRegular(decoded) ? decoded : normalizeWhitespace(decoded.toWellFormed().replace(control, ""))
 }
 
 /** Removes tags, decodes entities once, removes controls and collapses whitespace (R12). */
