@@ -79,7 +79,7 @@ export interface Call {
 const streamCall = ({ args, facts, principal, progressToken, tool, write }: Call) =>
   Effect.map(Effect.context<never>(), (context) =>
     eventsResponse(
-      Stream.callback<Uint8Array>((events) => {
+      Stream.callback<string>((events) => {
         const progress: Progress | undefined =
           progressToken === undefined
             ? undefined
