@@ -97,7 +97,7 @@ const fill = (rows: number) => (databaseUrl: string) =>
     const psql = (...args: ReadonlyArray<string>) =>
       execFileSync("psql", ["-X", "-q", "-v", "ON_ERROR_STOP=1", ...args, databaseUrl], quietly)
     psql("-v", `rows=${rows}`, "-f", script)
-    psql("-c", "vacuum (freeze, analyze)", "-c", "checkpoint")
+    psql("-c", "vacuum (freeze, analyze)")
   })
 
 /** Waits until Postgres rests: a server that finds a log for the first time verifies it and counts its hours. */
